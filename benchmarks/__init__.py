@@ -1,0 +1,1 @@
+"""How fast the machines are, each measured against a plain yardstick; run by `make bench`."""

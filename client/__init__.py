@@ -1,0 +1,1 @@
+"""The consumer side of a group: membership, heartbeats, fetching, commits, without I/O or clock."""

@@ -1,0 +1,1 @@
+"""The front door: the public names of the simulator of Kafka's consumer groups."""

@@ -1,0 +1,1 @@
+"""From recordings to answers: tables of a group's life, computed on Spark."""
