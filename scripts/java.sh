@@ -58,6 +58,7 @@ home=$(find_java) || {
         "  Debian, Ubuntu: sudo apt-get install openjdk-17-jre-headless  (Debian 13: openjdk-21-...)" \
         "  Fedora:         sudo dnf install java-21-openjdk-headless" \
         "  macOS:          brew install openjdk@17"
+    [ -z "$DRY_RUN" ] || exit 0
     home=$(find_java) || give_up "Java was installed, but is not in any usual place: set JAVA_HOME."
 }
 
