@@ -14,8 +14,9 @@ is_recent_enough() {
 }
 
 find_python() {
-    local candidate
-    for candidate in ${PYTHON:-python3.13 python3.12 python3.11 python3}; do
+    local candidate candidates=(python3.13 python3.12 python3.11 python3)
+    if [ -n "${PYTHON:-}" ]; then candidates=("$PYTHON"); fi
+    for candidate in "${candidates[@]}"; do
         if is_recent_enough "$candidate"; then
             echo "$candidate"
             return
