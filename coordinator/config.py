@@ -1,0 +1,92 @@
+"""The coordinator's settings; names, defaults and bounds are Kafka's."""
+
+from __future__ import annotations
+
+from attrs import Attribute, field, fields, frozen
+
+_INT_MAX = 2_147_483_647
+
+
+def _whole(instance: object, attribute: Attribute[int], value: int) -> None:
+    """A Java int, not a bool, a float or a string."""
+    if type(value) is not int or not -_INT_MAX - 1 <= value <= _INT_MAX:
+        raise ValueError(f"{attribute.name} must be a whole number of 32 bits, not {value!r}")
+
+
+def _at_least(least: int) -> object:
+    """Kafka's own lower bound of a setting."""
+
+    def check(instance: object, attribute: Attribute[int], value: int) -> None:
+        _whole(instance, attribute, value)
+        if value < least:
+            raise ValueError(f"{attribute.name} must be at least {least}, not {value}")
+
+    return check
+
+
+def _setting(default: int, kafka_name: str, least: int | None = None) -> int:
+    """One setting: its default, its name in Kafka and its lower bound where Kafka has one."""
+    validator = _whole if least is None else _at_least(least)
+    return field(default=default, validator=validator, metadata={"kafka_name": kafka_name})  # type: ignore[no-any-return,call-overload]
+
+
+@frozen(kw_only=True)
+class GroupConfig:
+    """A broker's group settings.
+
+    `from_properties` takes Kafka's dotted names. Kafka does not check that the least session
+    timeout is below the greatest, and neither do we.
+    """
+
+    # fmt: off
+    group_min_session_timeout_ms: int = _setting(6_000, "group.min.session.timeout.ms")
+    group_max_session_timeout_ms: int = _setting(1_800_000, "group.max.session.timeout.ms")
+    group_initial_rebalance_delay_ms: int = _setting(3_000, "group.initial.rebalance.delay.ms")
+    group_max_size: int = _setting(_INT_MAX, "group.max.size", 1)
+    offset_metadata_max_bytes: int = _setting(4_096, "offset.metadata.max.bytes")
+    offsets_retention_minutes: int = _setting(10_080, "offsets.retention.minutes", 1)
+    offsets_retention_check_interval_ms: int = _setting(
+        600_000, "offsets.retention.check.interval.ms", 1)
+    offsets_commit_timeout_ms: int = _setting(5_000, "offsets.commit.timeout.ms", 1)
+    offsets_topic_num_partitions: int = _setting(50, "offsets.topic.num.partitions", 1)
+    offsets_topic_replication_factor: int = _setting(3, "offsets.topic.replication.factor", 1)
+    offsets_topic_segment_bytes: int = _setting(104_857_600, "offsets.topic.segment.bytes", 1)
+    offsets_topic_compression_codec: int = _setting(0, "offsets.topic.compression.codec")
+    offsets_load_buffer_size: int = _setting(5_242_880, "offsets.load.buffer.size", 1)
+    group_coordinator_append_linger_ms: int = _setting(
+        -1, "group.coordinator.append.linger.ms", -1)
+    group_coordinator_threads: int = _setting(4, "group.coordinator.threads", 1)
+    group_coordinator_background_threads: int = _setting(
+        2, "group.coordinator.background.threads", 1)
+    group_coordinator_cached_buffer_max_bytes: int = _setting(
+        1_048_588, "group.coordinator.cached.buffer.max.bytes", 524_288)
+    # fmt: on
+
+    #: Hard-coded in Kafka; here so that tests need not wait five minutes.
+    new_member_join_timeout_ms: int = field(default=300_000, validator=_whole)
+
+    #: Overrides the minutes where a test wants a finer grain; Kafka has minutes only.
+    offsets_retention_ms: int = field()
+
+    @offsets_retention_ms.default
+    def _from_minutes(self) -> int:
+        return self.offsets_retention_minutes * 60_000
+
+    @offsets_retention_ms.validator
+    def _some_time(self, attribute: Attribute[int], value: int) -> None:
+        if type(value) is not int or value < 1:
+            raise ValueError(f"{attribute.name} must be a number of milliseconds, not {value!r}")
+
+    @classmethod
+    def from_properties(cls, properties: dict[str, int]) -> GroupConfig:
+        """Settings from a broker's properties, dotted or in snake case; unknown names are refused."""
+        known = {name: name for name in (each.name for each in fields(cls))}
+        known |= {
+            each.metadata["kafka_name"]: each.name
+            for each in fields(cls)
+            if "kafka_name" in each.metadata
+        }
+        for name in properties:
+            if name not in known:
+                raise ValueError(f"{name} is not a group setting of the broker")
+        return cls(**{known[name]: value for name, value in properties.items()})

@@ -1,0 +1,124 @@
+"""The order of a Java HashMap, in one place: who comes first where Kafka leaves it to the map.
+
+Kafka keeps a group's members in a `java.util.HashMap` and lets its order decide who leads next,
+how the member list reads and which protocol wins a tied vote. With the same ids, `JavaHashMap`
+iterates in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from functools import lru_cache
+from typing import TypeVar
+
+V = TypeVar("V")
+
+_INITIAL_BUCKETS = 16
+_TREEIFY_THRESHOLD = 8
+_TREEIFY_LEAST_BUCKETS = 64
+
+
+@lru_cache(maxsize=65_536)
+def string_hash(text: str) -> int:
+    """Java's `String.hashCode()`: over UTF-16 code units, as a signed 32-bit number."""
+    result = 0
+    if text.isascii():
+        for unit in text.encode("ascii"):
+            result = (31 * result + unit) & 0xFFFFFFFF
+    else:
+        units = text.encode("utf-16-be", "surrogatepass")
+        for high, low in zip(units[::2], units[1::2], strict=True):
+            result = (31 * result + (high << 8 | low)) & 0xFFFFFFFF
+    return result - (1 << 32) if result & 0x80000000 else result
+
+
+def partition_for(group_id: str, partitions: int) -> int:
+    """The partition of `__consumer_offsets` that holds a group: |hash| mod count, |-2^31| being 0."""
+    hashed = string_hash(group_id)
+    return 0 if hashed == -(1 << 31) else abs(hashed) % partitions
+
+
+def _spread(key: str) -> int:
+    """The hash that HashMap uses: the high half folded into the low one."""
+    hashed = string_hash(key) & 0xFFFFFFFF
+    return hashed ^ (hashed >> 16)
+
+
+class JavaHashMap(MutableMapping[str, V]):
+    """A mapping from strings that iterates as Java's HashMap does after the same operations.
+
+    The table grows as Java's does and never shrinks. Java turns a bucket of nine entries into a
+    tree once the table has 64 buckets, which changes the order within that bucket; random ids
+    practically never get there, and we keep the order of insertion.
+    """
+
+    __slots__ = ("_buckets", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[str, V] = {}
+        self._buckets: list[list[str] | None] = [None] * _INITIAL_BUCKETS
+
+    def __getitem__(self, key: str) -> V:
+        return self._values[key]
+
+    def get(self, key: str, default: V | None = None) -> V | None:  # type: ignore[override]
+        """The value of a key, without the detour through an exception."""
+        return self._values.get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[str]:
+        for bucket in self._buckets:
+            if bucket:
+                yield from bucket
+
+    def __setitem__(self, key: str, value: V) -> None:
+        is_new = key not in self._values
+        self._values[key] = value
+        if not is_new:
+            return
+        index = _spread(key) & (len(self._buckets) - 1)
+        bucket = self._buckets[index]
+        if bucket is None:
+            self._buckets[index] = [key]
+        else:
+            bucket.append(key)
+            if len(bucket) > _TREEIFY_THRESHOLD and len(self._buckets) < _TREEIFY_LEAST_BUCKETS:
+                self._double()
+        if len(self._values) > len(self._buckets) * 3 // 4:
+            self._double()
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
+        bucket = self._buckets[_spread(key) & (len(self._buckets) - 1)]
+        assert bucket is not None
+        bucket.remove(key)
+
+    def copy(self) -> JavaHashMap[V]:
+        """A map of its own with the same entries in the same order."""
+        twin: JavaHashMap[V] = JavaHashMap()
+        twin._values = dict(self._values)
+        twin._buckets = [None if bucket is None else list(bucket) for bucket in self._buckets]
+        return twin
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets the table has; part of the state, for it decides the order."""
+        return len(self._buckets)
+
+    def _double(self) -> None:
+        """Twice the buckets; entries of one bucket keep their relative order."""
+        mask = 2 * len(self._buckets) - 1
+        buckets: list[list[str] | None] = [None] * (mask + 1)
+        for key in self:
+            index = _spread(key) & mask
+            bucket = buckets[index]
+            if bucket is None:
+                buckets[index] = [key]
+            else:
+                bucket.append(key)
+        self._buckets = buckets

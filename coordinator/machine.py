@@ -1,0 +1,556 @@
+"""GroupCoordinator: a broker's group coordinator as a machine without I/O, clock or chance.
+
+Read `on_request` first, then states.py. Nothing waits inside and nothing is sent from inside:
+each door returns one `Outcome`, and a parked request is data in its group. The machine routes to
+the handlers and holds back what must wait for the log; the rules of the protocol are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Any
+
+from attrs import define, field
+
+from coordinator import admin, expiry, offsets
+from coordinator.cluster import ClusterView, Topic
+from coordinator.config import GroupConfig
+from coordinator.errors import ErrorCode, InternalFault, OutOfTurn
+from coordinator.events import Event, EventKind
+from coordinator.find import find_coordinator
+from coordinator.heartbeat import heartbeat, on_session_timer
+from coordinator.ids import IdSource, SeededIds
+from coordinator.java_order import partition_for
+from coordinator.join import join_group
+from coordinator.leave import leave_group
+from coordinator.outcome import NOTHING, Outcome, Reply, Write
+from coordinator.parts import Gather, split_commit, split_delete, split_fetch, with_topic_ids
+from coordinator.protocol import (
+    DeleteGroupsRequest,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Request,
+    Response,
+    SyncGroupRequest,
+)
+from coordinator.rebalance import on_join_timer
+from coordinator.records import GroupRecord, Record
+from coordinator.refusals import fetch_answer, fetch_refused, refused, refused_at_the_door
+from coordinator.settling import answer_early, fail, on_loaded, on_unloaded, settle
+from coordinator.shard import Shard
+from coordinator.step import Step
+from coordinator.sync import on_sync_timer, sync_group
+from coordinator.timers import (
+    ExpiryTimer,
+    JoinTimer,
+    SessionTimer,
+    SyncTimer,
+    Timer,
+    WriteTimer,
+)
+from coordinator.writes import Operation, OutstandingWrite
+
+
+class ShardStatus(Enum):
+    """What a broker can say of a shard that it has been told about."""
+
+    LOADING = "loading"
+    ACTIVE = "active"
+    FAILED = "failed"
+
+
+def _fetch_stable(shard: Shard, request: OffsetFetchRequest, step: Step) -> OffsetFetchResponse:
+    """A fetch that waits for earlier writes sees what they wrote."""
+    found = (offsets.fetch_offsets(shard, group, committed=False) for group in request.groups)
+    return fetch_answer(request, tuple(found))
+
+
+Handler = Callable[[Shard, Any, Step], Response | None]
+
+#: Who handles what, inside a shard. A response that a handler returns is the operation's result:
+#: it leaves when all earlier writes of the shard are committed, even if it wrote nothing itself.
+#: What a handler replies on the way (refusals, joins, syncs) leaves at once. Describe, list and a
+#: plain fetch are no operations: they read the last committed state.
+HANDLERS: Mapping[type[Request], Handler] = {
+    JoinGroupRequest: join_group,  # type: ignore[dict-item]
+    SyncGroupRequest: sync_group,  # type: ignore[dict-item]
+    HeartbeatRequest: heartbeat,
+    LeaveGroupRequest: leave_group,
+    OffsetCommitRequest: offsets.commit_offsets,
+    OffsetFetchRequest: _fetch_stable,
+    OffsetDeleteRequest: offsets.delete_offsets,
+    DeleteGroupsRequest: admin.delete_groups,
+}
+
+@define(eq=False)
+class ShardSlot:
+    """A shard as the broker was told of it: how far it is, and by which leader epoch."""
+
+    status: ShardStatus
+    shard: Shard | None = None
+    epoch: int | None = None
+
+
+@define(eq=False, init=False)
+class GroupCoordinator:
+    """All shards of one broker. Several of them can live in one process; they share nothing."""
+
+    config: GroupConfig
+    ids: IdSource
+    view: ClusterView
+    is_active: bool
+    slots: dict[int, ShardSlot]
+    gathers: dict[int, Gather] = field(factory=dict)
+    #: Writes that a failure or an unload has made void; the log may still speak of them.
+    void_writes: set[int] = field(factory=set)
+    next_write_id: int = 0
+
+    def __init__(
+        self,
+        config: GroupConfig | None = None,
+        *,
+        ids: IdSource | None = None,
+        view: ClusterView | None = None,
+    ) -> None:
+        self.__attrs_init__(  # type: ignore[attr-defined]
+            config=GroupConfig() if config is None else config,
+            ids=SeededIds() if ids is None else ids,
+            view=ClusterView() if view is None else view,
+            is_active=True,
+            slots={},
+        )
+
+    # --- the doors ---
+
+    def on_request(self, request: Request, now_ms: int) -> Outcome:
+        """Handle a request that has arrived."""
+        answer = _ROUTES.get(type(request))
+        if answer is None:
+            raise TypeError(f"{type(request).__name__} is not a request of the group coordinator")
+        if not self.is_active:
+            return self._say_no(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return answer(self, request, now_ms)
+
+    def on_timer(self, timer: Timer, now_ms: int) -> Outcome:
+        """Act on a timer that is due. One that is not set any more, or not yet due, is ignored."""
+        index = timer.shard if isinstance(timer, ExpiryTimer | WriteTimer) else None
+        if index is None:
+            index = partition_for(timer.group_id, self.config.offsets_topic_num_partitions)  # type: ignore[union-attr]
+        slot = self.slots.get(index)
+        if slot is None or slot.shard is None:
+            return NOTHING
+        shard = slot.shard
+        armed = shard.timers.get(timer)
+        if armed is None or armed.at_ms > now_ms:
+            return NOTHING
+        del shard.timers[timer]
+        step = Step(shard, now_ms)
+        if isinstance(timer, WriteTimer):
+            for operation in shard.waiting.overdue(now_ms):
+                fail(operation, ErrorCode.REQUEST_TIMED_OUT, step)
+            self._arm_write_timer(step)
+            return self._outcome(step)
+        try:
+            _fire(shard, armed.timer, step)
+        except InternalFault as fault:
+            _note_fault(fault, step)
+        return self._finish(step, None, None)
+
+    def on_append(self, write: Write, error: ErrorCode | None, now_ms: int) -> Outcome:
+        """Take the log's word on a write: None when it is committed, else why it is not."""
+        if write.write_id in self.void_writes:
+            self.void_writes.remove(write.write_id)
+            return NOTHING
+        slot = self.slots.get(write.shard)
+        shard = None if slot is None else slot.shard
+        if shard is None or not shard.waiting.writes:
+            raise OutOfTurn(f"shard {write.shard} waits for no write, least of all {write.write_id}")
+        oldest = shard.waiting.writes[0]
+        if oldest.write_id != write.write_id:
+            raise OutOfTurn(
+                f"shard {write.shard} waits for write {oldest.write_id}, not {write.write_id}"
+            )
+        step = Step(shard, now_ms)
+        if error is None:
+            shard.waiting.writes.popleft()
+            shard.journal.commit_up_to(oldest.mark)
+            for operation in shard.waiting.release(write.write_id):
+                settle(operation, step)
+        else:
+            self.void_writes.update(each.write_id for each in shard.waiting.writes)
+            self.void_writes.remove(write.write_id)
+            shard.roll_back()
+            step.events.append(
+                Event(kind=EventKind.WRITE_FAILED, error=error, partition=shard.index)
+            )
+            for operation in shard.waiting.empty():
+                fail(operation, error, step)
+        step.records.clear()  # Kafka drops what a callback would like to write
+        self._arm_write_timer(step)
+        return self._outcome(step)
+
+    def on_topics_deleted(self, topics: Iterable[Topic], now_ms: int) -> Outcome:
+        """Topics are gone from the cluster: so are their offsets, in every shard."""
+        gone = tuple(topics)
+        outcomes = []
+        for shard in self._active_shards():
+            step = Step(shard, now_ms)
+            expiry.on_topics_deleted(shard, gone, step)
+            outcomes.append(self._finish(step, None, None))
+        return _joined(outcomes)
+
+    # --- shards come and go ---
+
+    def start_loading(self, shard: int, now_ms: int, *, epoch: int | None = None) -> Outcome:
+        """The broker became the leader of this partition; until the load is done, ask again."""
+        slot = self.slots.get(shard)
+        if slot is not None:
+            if _is_older(epoch, slot.epoch):
+                return NOTHING
+            slot.epoch = epoch
+            if slot.status is not ShardStatus.FAILED:
+                return NOTHING
+        self.slots[shard] = ShardSlot(ShardStatus.LOADING, epoch=epoch)
+        return Outcome(events=(Event(kind=EventKind.SHARD_LOADING, partition=shard),))
+
+    def finish_loading(self, shard: int, records: Iterable[Record], now_ms: int) -> Outcome:
+        """The log has been read: rebuild the shard from it and serve it."""
+        slot = self.slots.get(shard)
+        if slot is None or slot.status is not ShardStatus.LOADING:
+            raise OutOfTurn(f"shard {shard} is not loading; call start_loading first")
+        loaded = Shard(index=shard, config=self.config, ids=self.ids)
+        step = Step(loaded, now_ms)
+        try:
+            loaded.load(records, now_ms)
+        except InternalFault as fault:
+            slot.status = ShardStatus.FAILED
+            _note_fault(fault, step)
+            return self._outcome(step)
+        slot.status, slot.shard = ShardStatus.ACTIVE, loaded
+        on_loaded(loaded, step)
+        return self._outcome(step)
+
+    def load(self, shard: int, records: Iterable[Record], now_ms: int) -> Outcome:
+        """Take a shard over at once."""
+        started = self.start_loading(shard, now_ms)
+        return _joined([started, self.finish_loading(shard, records, now_ms)])
+
+    def unload(self, shard: int, now_ms: int, *, epoch: int | None = None) -> Outcome:
+        """Give a shard up: whoever waits in it is told to look elsewhere."""
+        slot = self.slots.get(shard)
+        if slot is None or _is_older(epoch, slot.epoch):
+            return NOTHING
+        del self.slots[shard]
+        if slot.shard is None:
+            return NOTHING
+        step = Step(slot.shard, now_ms)
+        self.void_writes.update(each.write_id for each in slot.shard.waiting.writes)
+        on_unloaded(slot.shard, step)
+        return self._outcome(step)
+
+    def stop(self) -> None:
+        """The broker shuts down: new requests hear COORDINATOR_NOT_AVAILABLE."""
+        self.is_active = False
+
+    # --- questions and copies ---
+
+    def shard_of(self, group_id: str) -> int:
+        """The partition of the offsets topic that holds a group."""
+        return partition_for(group_id, self.config.offsets_topic_num_partitions)
+
+    def copy(self) -> GroupCoordinator:
+        """A machine of its own in the same state; given the same inputs, the two stay equal."""
+        ids = self.ids.copy()
+        twin = GroupCoordinator(self.config, ids=ids, view=self.view)
+        twin.is_active = self.is_active
+        for index, slot in self.slots.items():
+            shard = None if slot.shard is None else slot.shard.copy(ids)
+            twin.slots[index] = ShardSlot(slot.status, shard, slot.epoch)
+        twin.gathers = {request_id: gather.copy() for request_id, gather in self.gathers.items()}
+        twin.void_writes = set(self.void_writes)
+        twin.next_write_id = self.next_write_id
+        return twin
+
+    def snapshot(self) -> tuple[object, ...]:
+        """The whole state as one value: equal exactly when two machines would go on alike."""
+        return (
+            self.is_active,
+            tuple(
+                (index, slot.status.value, slot.epoch, slot.shard and slot.shard.snapshot())
+                for index, slot in sorted(self.slots.items())
+            ),
+            tuple((key, gather.snapshot()) for key, gather in sorted(self.gathers.items())),
+            tuple(sorted(self.void_writes)),
+            self.next_write_id,
+        )
+
+    # --- routes: from a request to the shards it concerns ---
+
+    def _for_one_group(self, request: Any, now_ms: int) -> Outcome:
+        refusal = refused_at_the_door(request, self.config)
+        if refusal is not None:
+            return Outcome(replies=(Reply(request.request_id, refusal),))
+        return self._operate(request, request.group_id, now_ms)
+
+    def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
+        known, unknown = split_commit(request, self.view)
+        if not known.topics:
+            return self._answer(request, unknown)
+        if request.group_id is None:
+            return self._say_no(request, ErrorCode.INVALID_GROUP_ID)
+        if unknown.topics:
+            self.gathers[request.request_id] = Gather(request, missing=1, parts=[unknown])
+        return self._operate(known, request.group_id, now_ms)
+
+    def _fetch(self, request: OffsetFetchRequest, now_ms: int) -> Outcome:
+        parts, settled = split_fetch(request, self.view)
+        if request.require_stable:
+            self._gather(request, parts, settled)
+            return _joined(
+                [self._operate(part, part.groups[0].group_id or "", now_ms) for part in parts]
+            )
+        found = [
+            self._fetch_committed(part, now_ms) for part in parts
+        ]
+        whole = Gather(request, missing=0, parts=[*settled, *found]).merged()
+        return self._answer(request, self._finished(request, whole))
+
+    def _fetch_committed(self, part: OffsetFetchRequest, now_ms: int) -> OffsetFetchResponse:
+        group = part.groups[0]
+        assert group.group_id is not None
+        shard = self._shard(self.shard_of(group.group_id))
+        if isinstance(shard, ErrorCode):
+            return fetch_answer(part, (fetch_refused(group, shard, part.api_version),))
+        return fetch_answer(part, (offsets.fetch_offsets(shard, group, committed=True),))
+
+    def _delete_groups(self, request: DeleteGroupsRequest, now_ms: int) -> Outcome:
+        parts, settled = split_delete(request, self.shard_of)
+        if not parts:
+            return self._answer(request, Gather(request, missing=0, parts=[settled]).merged())
+        self._gather(request, parts, [settled])
+        return _joined(
+            [self._operate(part, part.groups_names[0] or "", now_ms) for part in parts]
+        )
+
+    def _describe(self, request: DescribeGroupsRequest, now_ms: int) -> Outcome:
+        groups = tuple(self._described(name, request.api_version) for name in request.groups)
+        return self._answer(request, DescribeGroupsResponse(groups=groups))
+
+    def _described(self, group_id: str | None, api_version: int) -> DescribedGroup:
+        if group_id is None:
+            return DescribedGroup(group_id="", error_code=ErrorCode.INVALID_GROUP_ID)
+        shard = self._shard(self.shard_of(group_id))
+        if isinstance(shard, ErrorCode):
+            return DescribedGroup(group_id=group_id, error_code=shard)
+        return admin.describe_group(shard, group_id, api_version)
+
+    def _list(self, request: ListGroupsRequest, now_ms: int) -> Outcome:
+        if any(slot.status is ShardStatus.LOADING for slot in self.slots.values()):
+            return self._say_no(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        listed: list[ListedGroup] = []
+        for shard in self._active_shards():
+            listed.extend(admin.list_groups(shard, request))
+        return self._answer(request, ListGroupsResponse(groups=tuple(listed)))
+
+    def _find(self, request: FindCoordinatorRequest, now_ms: int) -> Outcome:
+        partitions = self.config.offsets_topic_num_partitions
+        return self._answer(request, find_coordinator(request, self.view, partitions))
+
+    # --- operations: what a handler did, on its way to the log and to the caller ---
+
+    def _operate(self, request: Any, group_id: str, now_ms: int) -> Outcome:
+        """Let a shard handle a request, or say why it cannot."""
+        shard = self._shard(self.shard_of(group_id))
+        if isinstance(shard, ErrorCode):
+            return self._say_no(request, shard)
+        step = Step(shard, now_ms)
+        try:
+            result = HANDLERS[type(request)](shard, request, step)
+        except InternalFault as fault:
+            _note_fault(fault, step)
+            if not _is_answered(step, request):
+                answer_early(request, refused(request, ErrorCode.UNKNOWN_SERVER_ERROR), step)
+            return self._finish(step, None, None)
+        return self._finish(step, request, result)
+
+    def _finish(self, step: Step, request: Request | None, result: Response | None) -> Outcome:
+        """Start the write, if there is one, and hold back what has to wait for the log."""
+        waiting = step.shard.waiting
+        writes: tuple[Write, ...] = ()
+        if step.records:
+            write = Write(self.next_write_id, step.shard.index, tuple(step.records))
+            self.next_write_id += 1
+            for record in write.records:
+                # A group's own state moved before it was written; offsets and ends do so now.
+                if not isinstance(record, GroupRecord) or record.value is None:
+                    step.shard.replay(record)
+            waiting.writes.append(OutstandingWrite(write.write_id, step.shard.journal.mark))
+            writes = (write,)
+        if waiting.writes:
+            self._hold(step, request, result)
+        elif request is not None and result is not None:
+            step.reply(request, result)
+        return self._outcome(step, writes)
+
+    def _hold(self, step: Step, request: Request | None, result: Response | None) -> None:
+        """Note who waits for the log: a result, a continuation, or a join or sync that may fail."""
+        is_open = request is not None and result is None and not _is_answered(step, request)
+        if result is None and step.then is None and not is_open:
+            return
+        if is_open and request is not None:
+            step.shard.unanswered.add(request.request_id)
+        shard = step.shard
+        shard.waiting.operations.append(
+            Operation(
+                after=shard.waiting.writes[-1].write_id,
+                deadline_ms=step.now_ms + self.config.offsets_commit_timeout_ms,
+                then=step.then if step.records else None,
+                request=request if result is not None or is_open else None,
+                result=result,
+            )
+        )
+        self._arm_write_timer(step)
+
+    def _arm_write_timer(self, step: Step) -> None:
+        """Wake when the oldest operation has waited too long."""
+        timer, operations = WriteTimer(step.shard.index), step.shard.waiting.operations
+        if not operations:
+            step.cancel_timer(timer)
+            return
+        armed = step.shard.timers.get(timer)
+        if armed is None or armed.at_ms != operations[0].deadline_ms:
+            step.set_timer(timer, operations[0].deadline_ms - step.now_ms)
+
+    # --- answers ---
+
+    def _outcome(self, step: Step, writes: tuple[Write, ...] = ()) -> Outcome:
+        replies = step.replies
+        if self.gathers and replies:
+            replies = [whole for reply in replies if (whole := self._collected(reply)) is not None]
+        return Outcome(
+            writes=writes,
+            replies=tuple(replies),
+            timers=tuple(step.timers),
+            events=tuple(step.events),
+        )
+
+    def _collected(self, reply: Reply) -> Reply | None:
+        """A reply as it is, or the whole that a part completes; None while parts are missing."""
+        gather = self.gathers.get(reply.request_id)
+        if gather is None:
+            return reply
+        gather.parts.append(reply.response)
+        gather.missing -= 1
+        if gather.missing:
+            return None
+        del self.gathers[reply.request_id]
+        return Reply(reply.request_id, self._finished(gather.request, gather.merged()))
+
+    def _finished(self, request: Request, response: Response) -> Response:
+        """An answer with what only the broker's metadata can add."""
+        if isinstance(request, OffsetFetchRequest) and isinstance(response, OffsetFetchResponse):
+            return with_topic_ids(response, request, self.view)
+        return response
+
+    def _gather(
+        self, request: Request, parts: list[Any], settled: list[Any]
+    ) -> None:
+        """Wait for the answers of several shards before the whole is answered."""
+        self.gathers[request.request_id] = Gather(request, missing=len(parts), parts=settled)
+
+    def _answer(self, request: Request, response: Response) -> Outcome:
+        return Outcome(replies=(Reply(request.request_id, response),))
+
+    def _say_no(self, request: Request, error: ErrorCode) -> Outcome:
+        """Refuse a request, or a part of one, without asking a shard."""
+        response = refused(request, error)
+        if isinstance(request, JoinGroupRequest) and not self.is_active:
+            response = JoinGroupResponse(error_code=error, member_id=request.member_id)
+        whole = self._collected(Reply(request.request_id, response))
+        return NOTHING if whole is None else Outcome(replies=(whole,))
+
+    def _shard(self, index: int) -> Shard | ErrorCode:
+        slot = self.slots.get(index)
+        if slot is None or slot.status is ShardStatus.FAILED:
+            return ErrorCode.NOT_COORDINATOR
+        if slot.shard is None:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return slot.shard
+
+    def _active_shards(self) -> list[Shard]:
+        slots = (self.slots[index] for index in sorted(self.slots))
+        return [slot.shard for slot in slots if slot.shard is not None]
+
+
+_ROUTES: Mapping[type[Request], Callable[[GroupCoordinator, Any, int], Outcome]] = {
+    JoinGroupRequest: GroupCoordinator._for_one_group,
+    SyncGroupRequest: GroupCoordinator._for_one_group,
+    HeartbeatRequest: GroupCoordinator._for_one_group,
+    LeaveGroupRequest: GroupCoordinator._for_one_group,
+    OffsetCommitRequest: GroupCoordinator._commit,
+    OffsetFetchRequest: GroupCoordinator._fetch,
+    OffsetDeleteRequest: GroupCoordinator._for_one_group,
+    DescribeGroupsRequest: GroupCoordinator._describe,
+    ListGroupsRequest: GroupCoordinator._list,
+    DeleteGroupsRequest: GroupCoordinator._delete_groups,
+    FindCoordinatorRequest: GroupCoordinator._find,
+}
+
+
+def _fire(shard: Shard, timer: Timer, step: Step) -> None:
+    """Act on a timer of a shard; one of a group that is gone finds nothing."""
+    if isinstance(timer, ExpiryTimer):
+        expiry.on_expiry_timer(shard, step)
+        return
+    assert not isinstance(timer, WriteTimer)
+    group = shard.groups.get(timer.group_id)
+    if group is None:
+        return
+    if isinstance(timer, SessionTimer):
+        on_session_timer(group, timer.member_id, step)
+    elif isinstance(timer, JoinTimer):
+        on_join_timer(group, timer, step)
+    else:
+        on_sync_timer(group, timer, step)
+
+
+def _note_fault(fault: InternalFault, step: Step) -> None:
+    """Kafka fails here: what was done stays, what was to be written is lost."""
+    step.records.clear()
+    step.then = None
+    step.events.append(Event(kind=EventKind.INTERNAL_FAULT, detail=str(fault)))
+
+
+def _is_answered(step: Step, request: Request) -> bool:
+    return any(reply.request_id == request.request_id for reply in step.replies)
+
+
+def _is_older(epoch: int | None, known: int | None) -> bool:
+    """Is this word of a leader epoch out of date? Without epochs, the latest word counts."""
+    return epoch is not None and known is not None and epoch <= known
+
+
+def _joined(outcomes: list[Outcome]) -> Outcome:
+    """Several steps of one instant as one."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    return Outcome(
+        writes=tuple(each for outcome in outcomes for each in outcome.writes),
+        replies=tuple(each for outcome in outcomes for each in outcome.replies),
+        timers=tuple(each for outcome in outcomes for each in outcome.timers),
+        events=tuple(each for outcome in outcomes for each in outcome.events),
+    )

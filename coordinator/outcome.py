@@ -1,0 +1,44 @@
+"""What one step of the machine asks of the world."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from coordinator.events import Event
+from coordinator.protocol import Response
+from coordinator.records import Record
+from coordinator.timers import TimerChange
+
+
+@frozen
+class Reply:
+    """An answer to the request with this id."""
+
+    request_id: int
+    response: Response
+
+
+@frozen
+class Write:
+    """Records to append to one partition of the offsets topic, all or none.
+
+    The host reports the log's word with `on_append(write, error, now_ms)`, in the order in which
+    the machine asked. A write that fails takes those behind it with it: they stood on it.
+    """
+
+    write_id: int
+    shard: int
+    records: tuple[Record, ...]
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """What one step asks of the world: append, then answer, then wait, then tell."""
+
+    writes: tuple[Write, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    timers: tuple[TimerChange, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+NOTHING = Outcome()

@@ -1,0 +1,138 @@
+"""What happens once the log has spoken, or a shard changes hands.
+
+Each operation that waited is settled or fails; a shard that is loaded arms its members' sessions;
+one that is given up sends everybody elsewhere.
+"""
+
+from __future__ import annotations
+
+from coordinator.errors import ErrorCode
+from coordinator.events import Event, EventKind
+from coordinator.expiry import set_expiry_timer
+from coordinator.join import static_return_failed, static_return_written
+from coordinator.protocol import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    Request,
+    Response,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from coordinator.rebalance import prepare_rebalance
+from coordinator.refusals import write_failed
+from coordinator.shard import Shard
+from coordinator.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    PREPARING_REBALANCE,
+    STABLE,
+    WRITE_ERRORS,
+)
+from coordinator.step import Step
+from coordinator.sync import assignment_failed, assignment_written
+from coordinator.writes import (
+    AssignmentStorage,
+    ExpiryRun,
+    GroupCreation,
+    Operation,
+    StaticReturn,
+)
+
+
+def settle(operation: Operation, step: Step) -> None:
+    """What the operation waited for is committed."""
+    then, request = operation.then, operation.request
+    if isinstance(then, AssignmentStorage):
+        assignment_written(then, step)
+    elif isinstance(then, StaticReturn):
+        static_return_written(then, step)
+    if request is None:
+        return
+    if operation.result is not None:
+        step.reply(request, operation.result)
+    else:
+        step.shard.unanswered.discard(request.request_id)
+
+
+def fail(operation: Operation, error: ErrorCode, step: Step) -> None:
+    """What the operation waited for failed, or took too long."""
+    then, request = operation.then, operation.request
+    if isinstance(then, AssignmentStorage):
+        assignment_failed(then, error, step)
+    elif isinstance(then, StaticReturn):
+        static_return_failed(then, error, step)
+    elif isinstance(then, GroupCreation):
+        if then.request.request_id in step.shard.unanswered:
+            response = JoinGroupResponse(error_code=WRITE_ERRORS.get(error, error))
+            answer_early(then.request, response, step)
+    elif isinstance(then, ExpiryRun):
+        set_expiry_timer(step.shard, step)
+    if request is None:
+        return
+    if operation.result is not None:
+        step.reply(request, write_failed(request, error))
+    elif request.request_id in step.shard.unanswered:
+        answer_early(request, write_failed(request, error), step)
+
+
+def answer_early(request: Request, response: Response, step: Step) -> None:
+    """Answer a request that its group may still hold; the group's own answer is dropped later."""
+    step.reply(request, response)
+    if _is_parked(step.shard, request):
+        step.shard.answered_early.add(request.request_id)
+
+
+def _is_parked(shard: Shard, request: Request) -> bool:
+    if not isinstance(request, JoinGroupRequest | SyncGroupRequest) or request.group_id is None:
+        return False
+    group = shard.groups.get(request.group_id)
+    return group is not None and any(
+        member.awaiting_join is request or member.awaiting_sync is request
+        for member in group.members.values()
+    )
+
+
+def on_loaded(shard: Shard, step: Step) -> None:
+    """Everyone gets a full session from now on; a group that is too large is called to order."""
+    most = shard.config.group_max_size
+    for group_id in sorted(shard.groups):
+        group = shard.groups[group_id]
+        step.tell(EventKind.GROUP_LOADED, group, count=len(group.members))
+        for member in group.members.values():
+            step.keep_session(member)
+        if len(group.members) > most:
+            reason = f"the loaded group has {len(group.members)} members, {most} are allowed"
+            prepare_rebalance(group, reason, step)
+    step.records.clear()
+    set_expiry_timer(shard, step)
+    step.events.append(
+        Event(kind=EventKind.SHARD_LOADED, partition=shard.index, count=len(shard.groups))
+    )
+
+
+def on_unloaded(shard: Shard, step: Step) -> None:
+    """Forget the timers, fail who waits for the log, then dissolve the groups."""
+    for timer in tuple(shard.timers):
+        step.cancel_timer(timer)
+    for operation in shard.waiting.empty():
+        fail(operation, ErrorCode.NOT_COORDINATOR, step)
+    for group_id in sorted(shard.groups):
+        group = shard.groups[group_id]
+        step.move(group, DEAD, "the coordinator gave its shard up")
+        for member in group.members.values():
+            if group.previous_state is PREPARING_REBALANCE:
+                parked = group.release_join(member)
+                if parked is not None:
+                    step.reply(
+                        parked,
+                        JoinGroupResponse(
+                            error_code=ErrorCode.NOT_COORDINATOR, member_id=member.member_id
+                        ),
+                    )
+            elif group.previous_state in (COMPLETING_REBALANCE, STABLE):
+                sync, member.awaiting_sync = member.awaiting_sync, None
+                if sync is not None:
+                    step.reply(sync, SyncGroupResponse(error_code=ErrorCode.NOT_COORDINATOR))
+    for timer in tuple(shard.timers):
+        step.cancel_timer(timer)  # what failing operations set on the way
+    step.events.append(Event(kind=EventKind.SHARD_UNLOADED, partition=shard.index))

@@ -1,0 +1,221 @@
+"""One partition of the offsets topic, as its coordinator holds it: groups and offsets.
+
+Offsets and tombstones change the shard only through `replay`, the same code that a load uses; a
+group's own state moves first and is written after, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attrs import define, evolve, field
+
+from coordinator.config import GroupConfig
+from coordinator.group import Group
+from coordinator.ids import IdSource
+from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
+from coordinator.records import GroupRecord, OffsetAndMetadata, OffsetRecord, Record, TopicPartition
+from coordinator.timers import SetTimer, Timer
+from coordinator.writes import (
+    AssignmentStorage,
+    GroupChange,
+    GroupCreation,
+    Journal,
+    OffsetChange,
+    Operation,
+    StaticReturn,
+    WaitingRoom,
+)
+
+
+@define(kw_only=True, eq=False)
+class Shard:
+    """The groups of one partition, their offsets, and what waits for the log."""
+
+    index: int
+    config: GroupConfig
+    ids: IdSource
+    groups: dict[str, Group] = field(factory=dict)
+    offsets: dict[str, dict[TopicPartition, OffsetAndMetadata]] = field(factory=dict)
+    #: What is set, by timer; the value holds the timer as it was set last.
+    timers: dict[Timer, SetTimer] = field(factory=dict)
+    journal: Journal = field(factory=Journal)
+    waiting: WaitingRoom = field(factory=WaitingRoom)
+    #: Joins and syncs whose operation waits for the log and who have no answer yet.
+    unanswered: set[int] = field(factory=set)
+    #: Parked joins and syncs that a failed or stuck write has answered; they stay parked.
+    answered_early: set[int] = field(factory=set)
+
+    # --- the group map and the offsets, each change with its way back ---
+
+    def create_group(self, group_id: str, now_ms: int) -> Group:
+        """A new Empty group."""
+        group = Group(group_id=group_id, state_since_ms=now_ms)
+        self._put_group(group_id, group)
+        return group
+
+    def replay(self, record: Record) -> None:
+        """Apply what is in the log."""
+        if isinstance(record, GroupRecord):
+            if record.value is None:
+                self._put_group(record.group_id, None)
+            else:
+                self._put_group(
+                    record.group_id, Group.from_metadata(record.group_id, record.value)
+                )
+        else:
+            self._put_offset(record.group_id, (record.topic, record.partition), record.value)
+
+    def load(self, records: Iterable[Record], now_ms: int) -> None:
+        """Rebuild everything from the log, from its first record to its last."""
+        for record in records:
+            if isinstance(record, OffsetRecord) and record.value is not None:
+                if record.group_id not in self.groups:
+                    # Offsets without a group record: a simple group.
+                    self.create_group(record.group_id, now_ms)
+                self.replay(evolve(record, value=as_stored(record.value)))
+            else:
+                self.replay(record)
+        self.journal.commit_up_to(self.journal.mark)
+
+    def _put_group(self, group_id: str, group: Group | None) -> None:
+        before = self.groups.get(group_id)
+        self.journal.changes.append(GroupChange(group_id, before))
+        self._restore_group(group_id, group)
+
+    def _put_offset(
+        self, group_id: str, place: TopicPartition, value: OffsetAndMetadata | None
+    ) -> None:
+        before = self.offsets.get(group_id, {}).get(place)
+        self.journal.changes.append(OffsetChange(group_id, place, before))
+        self._restore_offset(group_id, place, value)
+
+    def _restore_group(self, group_id: str, group: Group | None) -> None:
+        if group is None:
+            self.groups.pop(group_id, None)
+        else:
+            self.groups[group_id] = group
+
+    def _restore_offset(
+        self, group_id: str, place: TopicPartition, value: OffsetAndMetadata | None
+    ) -> None:
+        if value is not None:
+            self.offsets.setdefault(group_id, {})[place] = value
+            return
+        of_group = self.offsets.get(group_id)
+        if of_group is not None:
+            of_group.pop(place, None)
+            if not of_group:
+                del self.offsets[group_id]
+
+    def roll_back(self) -> None:
+        """Take the group map and the offsets back to the last committed write."""
+        for change in self.journal.take_all():
+            if isinstance(change, GroupChange):
+                self._restore_group(change.group_id, change.before)
+            else:
+                self._restore_offset(change.group_id, change.topic_partition, change.before)
+
+    # --- what readers see: the last committed state ---
+
+    def committed_group(self, group_id: str) -> Group | None:
+        """The group if a committed write stands behind it; its inside is as it is now."""
+        for change in self.journal.changes:
+            if isinstance(change, GroupChange) and change.group_id == group_id:
+                return change.before
+        return self.groups.get(group_id)
+
+    def committed_groups(self) -> Iterator[Group]:
+        """All groups that readers may see, by id."""
+        ids = set(self.groups)
+        ids.update(c.group_id for c in self.journal.changes if isinstance(c, GroupChange))
+        for group_id in sorted(ids):
+            group = self.committed_group(group_id)
+            if group is not None:
+                yield group
+
+    def offsets_of(
+        self, group_id: str, *, committed: bool
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """A group's offsets as they are now, or as of the last committed write."""
+        offsets = self.offsets.get(group_id, {})
+        if not committed or not self.journal.changes:
+            return offsets
+        offsets = dict(offsets)
+        for change in reversed(self.journal.changes):
+            if isinstance(change, OffsetChange) and change.group_id == group_id:
+                if change.before is None:
+                    offsets.pop(change.topic_partition, None)
+                else:
+                    offsets[change.topic_partition] = change.before
+        return offsets
+
+    # --- copies ---
+
+    def copy(self, ids: IdSource) -> Shard:
+        """A shard of its own in the same state, drawing its ids from `ids`."""
+        twins: dict[int, Group] = {}
+
+        def twin_of(group: Group) -> Group:
+            if id(group) not in twins:
+                twins[id(group)] = group.copy()
+            return twins[id(group)]
+
+        twin = Shard(index=self.index, config=self.config, ids=ids)
+        twin.groups = {group_id: twin_of(group) for group_id, group in self.groups.items()}
+        twin.offsets = {group_id: dict(offsets) for group_id, offsets in self.offsets.items()}
+        twin.timers = dict(self.timers)
+        twin.journal = self.journal.copy()
+        twin.journal.changes = [
+            evolve(change, before=twin_of(change.before))
+            if isinstance(change, GroupChange) and change.before is not None
+            else change
+            for change in self.journal.changes
+        ]
+        twin.waiting.writes = self.waiting.writes.copy()
+        for operation in self.waiting.operations:
+            then = operation.then
+            if isinstance(then, GroupCreation | AssignmentStorage):
+                then = evolve(then, group=twin_of(then.group))
+            elif isinstance(then, StaticReturn):
+                group = twin_of(then.group)
+                member = group.members.get(then.member.member_id) or then.member.copy()
+                then = evolve(then, group=group, member=member)
+            twin.waiting.operations.append(evolve(operation, then=then))
+        twin.unanswered = set(self.unanswered)
+        twin.answered_early = set(self.answered_early)
+        return twin
+
+    def snapshot(self) -> tuple[object, ...]:
+        """Everything that can differ between two shards, as one comparable, hashable value."""
+        return (
+            self.index,
+            tuple(self.groups[group_id].snapshot() for group_id in sorted(self.groups)),
+            tuple(
+                (group_id, tuple(sorted(self.offsets[group_id].items(), key=lambda pair: pair[0])))
+                for group_id in sorted(self.offsets)
+            ),
+            tuple(sorted((str(change), change.at_ms) for change in self.timers.values())),
+            tuple(write.write_id for write in self.waiting.writes),
+            tuple(map(_operation_snapshot, self.waiting.operations)),
+            len(self.journal.changes),
+            tuple(sorted(self.unanswered)),
+            tuple(sorted(self.answered_early)),
+        )
+
+
+def _operation_snapshot(operation: Operation) -> tuple[object, ...]:
+    return (
+        operation.after,
+        operation.deadline_ms,
+        type(operation.then).__name__,
+        operation.request,
+        operation.result,
+    )
+
+
+def as_stored(value: OffsetAndMetadata) -> OffsetAndMetadata:
+    """An offset as its record keeps it: with an expiry of its own, no leader epoch or topic id."""
+    if value.expire_timestamp_ms is None:
+        return value
+    return evolve(value, leader_epoch=NO_PARTITION_LEADER_EPOCH, topic_id=ZERO_TOPIC_ID)

@@ -1,0 +1,132 @@
+"""A step in the making: handlers put down here what is to be appended, answered, timed and told.
+
+It also knows how an answer looks on the wire in the version that was asked, so that handlers
+need not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import define, evolve, field
+
+from coordinator.errors import ErrorCode
+from coordinator.events import Event, EventKind
+from coordinator.outcome import Reply
+from coordinator.protocol import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    Request,
+    Response,
+)
+from coordinator.timers import CancelTimer, SetTimer, Timer, TimerChange
+
+if TYPE_CHECKING:
+    from coordinator.group import Group
+    from coordinator.member import Member
+    from coordinator.records import Record
+    from coordinator.shard import Shard
+    from coordinator.states import GroupState
+    from coordinator.writes import Continuation
+
+_NULLABLE_PROTOCOL_NAME_SINCE = 7
+_BATCHED_LEAVE_SINCE = 3
+
+
+@define(eq=False)
+class Step:
+    """One operation on one shard at one instant."""
+
+    shard: Shard
+    now_ms: int
+    records: list[Record] = field(factory=list)
+    #: What is to happen when the records are written, or could not be.
+    then: Continuation | None = None
+    replies: list[Reply] = field(factory=list)
+    timers: list[TimerChange] = field(factory=list)
+    events: list[Event] = field(factory=list)
+
+    def reply(self, request: Request, response: Response) -> None:
+        """Answer now. A request that a failed write has answered already is not answered twice."""
+        shard = self.shard
+        if shard.answered_early and request.request_id in shard.answered_early:
+            shard.answered_early.remove(request.request_id)
+            return
+        if shard.unanswered:
+            shard.unanswered.discard(request.request_id)
+        self.replies.append(Reply(request.request_id, on_the_wire(request, response)))
+
+    def set_timer(self, timer: Timer, after_ms: int) -> None:
+        """Ask to be woken; a delay below nothing is no delay."""
+        change = SetTimer(timer, self.now_ms + after_ms if after_ms > 0 else self.now_ms)
+        self.shard.timers[timer] = change
+        self.timers.append(change)
+
+    def cancel_timer(self, timer: Timer) -> None:
+        """Ask not to be woken, if that was asked for."""
+        if self.shard.timers.pop(timer, None) is not None:
+            self.timers.append(CancelTimer(timer))
+
+    def keep_session(self, member: Member) -> None:
+        """The member has given a sign of life: its session starts anew."""
+        self.set_timer(member.session_timer, member.session_timeout_ms)
+
+    def tell(
+        self,
+        kind: EventKind,
+        group: Group,
+        *,
+        member: Member | None = None,
+        member_id: str | None = None,
+        count: int | None = None,
+        error: ErrorCode | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Note a fact about a group or one of its members."""
+        self.events.append(
+            Event(
+                kind=kind,
+                group_id=group.group_id,
+                member_id=member_id if member is None else member.member_id,
+                group_instance_id=None if member is None else member.group_instance_id,
+                generation_id=group.generation_id,
+                state=group.state.value,
+                protocol_name=group.protocol_name,
+                count=count,
+                error=error,
+                detail=detail,
+            )
+        )
+
+    def move(self, group: Group, target: GroupState, reason: str) -> None:
+        """Move a group, and say so."""
+        group.move_to(target, self.now_ms)
+        self.tell(EventKind.STATE_CHANGED, group, count=len(group.members), detail=reason)
+
+
+def on_the_wire(request: Request, response: Response) -> Response:
+    """A reply in the form that the request's version knows."""
+    if isinstance(response, JoinGroupResponse):
+        # Null and "" both mean "no protocol"; each version can say only one of them.
+        absent = None if request.api_version >= _NULLABLE_PROTOCOL_NAME_SINCE else ""
+        if not response.protocol_name and response.protocol_name != absent:
+            return evolve(response, protocol_name=absent)
+    elif (
+        isinstance(response, LeaveGroupResponse)
+        and request.api_version < _BATCHED_LEAVE_SINCE
+        and response.members
+    ):
+        return LeaveGroupResponse(error_code=response.members[0].error_code)
+    return response
+
+
+def effective_rebalance_timeout_ms(request: JoinGroupRequest) -> int:
+    """Version 0 has no rebalance timeout; the session timeout stands in for it."""
+    return request.session_timeout_ms if request.api_version == 0 else request.rebalance_timeout_ms
+
+
+def required_single(request: LeaveGroupRequest) -> bool:
+    """Is this a request that can name only one member?"""
+    return request.api_version < _BATCHED_LEAVE_SINCE

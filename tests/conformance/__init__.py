@@ -1,0 +1,1 @@
+"""Plays recorded cases with Kafka's own answers: `python -m tests.conformance FILE...`."""
