@@ -1,4 +1,4 @@
-"""Fixtures for every test: the one Spark session that all tests marked `spark` share."""
+"""What all tests share: one Spark session, and how Hypothesis chooses its examples."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# A test run is repeatable like everything else here; a deadline would judge the machine, not us.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+# Fresh examples, and more of them: pytest --hypothesis-profile=explore
+settings.register_profile("explore", deadline=None, max_examples=1_000, print_blob=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")
