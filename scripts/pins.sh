@@ -13,7 +13,7 @@ pip() { "$work/venv/bin/python" -m pip --disable-pip-version-check "$@"; }
 
 say "Resolving the newest versions"
 pip install --quiet --upgrade 'pip>=25.1'  # the first that knows dependency groups
-pip install --quiet --group dev '.[all]'
+pip install --quiet --group dev --editable '.[all]'
 pip check >&2
 {
     echo "# Everything .venv holds, by exact version; made by \`make pins\`, never by hand."
