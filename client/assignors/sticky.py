@@ -65,7 +65,9 @@ class StickyAssignor(StickyFamilyAssignor):
 def encode_claim(claim: Claim) -> bytes:
     """User data of version 1: topics in the order of Kafka's map, then the generation."""
     numbers = by_topic(claim.partitions)
-    topics = ((topic, numbers[topic]) for topic in compute_order(numbers))
+    # Kafka's map may grow when a topic is looked up again, so each partition counts.
+    order = compute_order(topic for topic, _ in claim.partitions)
+    topics = ((topic, numbers[topic]) for topic in order)
     return partitions_field(topics) + int32_field(claim.generation)
 
 

@@ -101,6 +101,8 @@ class Loads:
         """Whether no partition would be better held by another subscriber of its topic."""
         if self._ladder[-1] // len(self.held) - self._ladder[0] // len(self.held) <= 1:
             return True
+        if self.numbers.has_vanished:
+            return self._is_balanced_with_twins()
         if self._imbalance is None or not self._is_better(self._imbalance):
             self._imbalance = self._find_imbalance()
         return self._imbalance is None
@@ -152,3 +154,21 @@ class Loads:
             return lightest
         has_room = (m for m in self.by_load() if self.counts[m] != capacities[m])
         return next((member for member in has_room if member in subscribers), None)
+
+    def _is_balanced_with_twins(self) -> bool:
+        """The same where a partition may be held twice: of its holders Kafka sees the last."""
+        starts, counts = self.numbers.starts, self.counts
+        last_holder = {
+            partition: member
+            for member in filter(self.is_in_play, self.numbers.members_in_map_order)
+            for partition in self.held[member]
+        }
+        return not any(
+            counts[last_holder[partition]] > counts[member] + 1
+            for member in self.by_load()
+            if counts[member] != self.numbers.capacities[member]
+            for topic, subscribers in enumerate(self.numbers.subscribers)
+            if member in subscribers
+            for partition in range(starts[topic], starts[topic + 1])
+            if partition not in self.held[member]
+        )

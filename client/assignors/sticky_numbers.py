@@ -12,7 +12,7 @@ from itertools import accumulate, repeat
 
 from attrs import define
 
-from client.assignors.group import subscribers
+from client.assignors.group import members_in_map_order, subscribers
 from client.assignors.interface import GroupSubscription, TopicPartition
 from client.assignors.java_order import text_key
 
@@ -22,6 +22,7 @@ class Numbers:
     """What each number stands for. Topic t has the partitions from `starts[t]` to its next."""
 
     members: list[str]
+    members_in_map_order: list[int]
     topics: dict[str, int]
     starts: list[int]
     #: Partitions by number. Past the last that exists come those that only claims still know.
@@ -42,6 +43,7 @@ class Numbers:
         topics = sorted(counts, key=lambda topic: len(subscribed_by[topic]))
         return cls(
             members=members,
+            members_in_map_order=[member_numbers[member] for member in members_in_map_order(group)],
             topics={topic: number for number, topic in enumerate(topics)},
             starts=[0, *accumulate(counts[topic] for topic in topics)],
             partitions=[p for t in topics for p in zip(repeat(t), range(counts[t]))],
@@ -60,6 +62,11 @@ class Numbers:
         """The partitions whose topics have two subscribers or more; only they can move."""
         first_shared_topic = bisect_left(self.subscribers, 2, key=len)
         return range(self.starts[first_shared_topic], self.starts[-1])
+
+    @property
+    def has_vanished(self) -> bool:
+        """Whether somebody claims a partition that exists no more."""
+        return len(self.partitions) > self.starts[-1]
 
     def count_of(self, topic: str) -> int:
         """How many partitions a topic has; none if it has no metadata."""
