@@ -10,8 +10,9 @@ from coordinator.config import GroupConfig
 from coordinator.errors import CoordinatorError, ErrorCode
 from coordinator.events import Event, EventKind
 from coordinator.ids import IdSource, ListedIds, SeededIds
-from coordinator.machine import GroupCoordinator, ShardStatus
+from coordinator.machine import GroupCoordinator
 from coordinator.outcome import Outcome, Reply, Write
+from coordinator.shard import ShardStatus
 from coordinator.states import GroupState
 from coordinator.timer_queue import TimerQueue
 

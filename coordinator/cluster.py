@@ -1,4 +1,4 @@
-"""What a broker knows of its cluster when it routes a request: who leads what, which topics exist."""
+"""What a broker knows of its cluster: who leads what, which topics exist."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from attrs import Attribute, field, fields, frozen
 _INT_MAX = 2_147_483_647
 
 
-def _whole(instance: object, attribute: Attribute[int], value: int) -> None:
+def _whole(_: object, attribute: Attribute[int], value: int) -> None:
     """A Java int, not a bool, a float or a string."""
     if type(value) is not int or not -_INT_MAX - 1 <= value <= _INT_MAX:
         raise ValueError(f"{attribute.name} must be a whole number of 32 bits, not {value!r}")
@@ -79,7 +79,7 @@ class GroupConfig:
 
     @classmethod
     def from_properties(cls, properties: dict[str, int]) -> GroupConfig:
-        """Settings from a broker's properties, dotted or in snake case; unknown names are refused."""
+        """Settings by Kafka's dotted names or in snake case; unknown names are refused."""
         known = {name: name for name in (each.name for each in fields(cls))}
         known |= {
             each.metadata["kafka_name"]: each.name

@@ -53,9 +53,7 @@ def may_expire(group: Group) -> bool:
     """Does anything of this group expire: without a type always, else only in calm states."""
     if group.protocol_type is None or group.state is EMPTY:
         return True
-    return (
-        group.is_consumer_group and group.state is STABLE and group.subscribed_topics is not None
-    )
+    return group.is_consumer_group and group.state is STABLE and group.subscribed_topics is not None
 
 
 def is_expired(group: Group, value: OffsetAndMetadata, shard: Shard, step: Step) -> bool:

@@ -33,7 +33,9 @@ def refuse_all(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordin
     """The whole request is refused."""
     return FindCoordinatorResponse(
         error_code=error,
-        coordinators=tuple(Coordinator(key=key, error_code=error) for key in request.coordinator_keys),
+        coordinators=tuple(
+            Coordinator(key=key, error_code=error) for key in request.coordinator_keys
+        ),
     )
 
 

@@ -292,7 +292,9 @@ class Group:
                     group_instance_id=stored.group_instance_id,
                     client_id=stored.client_id,
                     client_host=stored.client_host,
-                    rebalance_timeout_ms=stored.session_timeout_ms if timeout_ms == -1 else timeout_ms,
+                    rebalance_timeout_ms=stored.session_timeout_ms
+                    if timeout_ms == -1
+                    else timeout_ms,
                     session_timeout_ms=stored.session_timeout_ms,
                     protocol_type=value.protocol_type,
                     protocols=(

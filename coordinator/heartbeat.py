@@ -87,15 +87,11 @@ def dismiss(group: Group, member: Member, step: Step, why: str) -> None:
     if request is not None:
         step.reply(
             request,
-            JoinGroupResponse(
-                error_code=ErrorCode.UNKNOWN_MEMBER_ID, member_id=UNKNOWN_MEMBER_ID
-            ),
+            JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID, member_id=UNKNOWN_MEMBER_ID),
         )
     leader_before = group.leader_id
     group.remove(member.member_id)
-    step.tell(
-        EventKind.MEMBER_REMOVED, group, member=member, count=len(group.members), detail=why
-    )
+    step.tell(EventKind.MEMBER_REMOVED, group, member=member, count=len(group.members), detail=why)
     if group.leader_id is not None and group.leader_id != leader_before:
         leader = group.members[group.leader_id]
         step.tell(EventKind.LEADER_ELECTED, group, member=leader, detail="the leader is gone")

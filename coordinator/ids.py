@@ -15,7 +15,9 @@ from attrs import define
 class IdSource(Protocol):
     """Hands out one member id after the other."""
 
-    def next_id(self, prefix: str) -> str:
+    taken: int
+
+    def next_id(self, prefix: str, /) -> str:
         """A new member id for a client id or group instance id."""
 
     def copy(self) -> IdSource:
@@ -29,12 +31,14 @@ class SeededIds:
     seed: int = 0
     taken: int = 0
 
-    def next_id(self, prefix: str) -> str:
+    def next_id(self, prefix: str, /) -> str:
         """`prefix-uuid`, the uuid shaped like a random one (version 4)."""
         digest = blake2b(f"{self.seed}/{self.taken}".encode(), digest_size=16).hexdigest()
         self.taken += 1
         variant = "89ab"[int(digest[16], 16) & 3]
-        uuid = f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:]}"
+        uuid = (
+            f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:]}"
+        )
         return f"{prefix}-{uuid}"
 
     def copy(self) -> SeededIds:
@@ -49,7 +53,7 @@ class ListedIds:
     ids: tuple[str, ...]
     taken: int = 0
 
-    def next_id(self, prefix: str) -> str:
+    def next_id(self, _prefix: str, /) -> str:
         """The next id of the list, whatever the prefix."""
         if self.taken == len(self.ids):
             raise ValueError(f"all {len(self.ids)} listed member ids are used; one more was needed")

@@ -33,7 +33,7 @@ def string_hash(text: str) -> int:
 
 
 def partition_for(group_id: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets` that holds a group: |hash| mod count, |-2^31| being 0."""
+    """The partition of the offsets topic for a group: |hash| mod count, |-2^31| being 0."""
     hashed = string_hash(group_id)
     return 0 if hashed == -(1 << 31) else abs(hashed) % partitions
 

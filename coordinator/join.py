@@ -195,9 +195,7 @@ def _add(group: Group, member_id: str, request: JoinGroupRequest, step: Step) ->
     )
 
 
-def _replace(
-    group: Group, old_id: str, new_id: str, request: JoinGroupRequest, step: Step
-) -> None:
+def _replace(group: Group, old_id: str, new_id: str, request: JoinGroupRequest, step: Step) -> None:
     """A static member is back: it takes its old self's place under a new id (KIP-345)."""
     if group.state in (EMPTY, DEAD):
         raise InternalFault(f"static member {old_id} in a group that is {group.state.value}")

@@ -7,9 +7,8 @@ the handlers and holds back what must wait for the log; the rules of the protoco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from attrs import define, field
 
@@ -19,7 +18,8 @@ from coordinator.config import GroupConfig
 from coordinator.errors import ErrorCode, InternalFault, OutOfTurn
 from coordinator.events import Event, EventKind
 from coordinator.find import find_coordinator
-from coordinator.heartbeat import heartbeat, on_session_timer
+from coordinator.gating import arm_write_timer, begin_write, hold, is_answered
+from coordinator.heartbeat import heartbeat
 from coordinator.ids import IdSource, SeededIds
 from coordinator.java_order import partition_for
 from coordinator.join import join_group
@@ -47,47 +47,38 @@ from coordinator.protocol import (
     Response,
     SyncGroupRequest,
 )
-from coordinator.rebalance import on_join_timer
-from coordinator.records import GroupRecord, Record
-from coordinator.refusals import fetch_answer, fetch_refused, refused, refused_at_the_door
-from coordinator.settling import answer_early, fail, on_loaded, on_unloaded, settle
-from coordinator.shard import Shard
+from coordinator.records import Record
+from coordinator.refusals import (
+    OneGroupRequest,
+    fetch_answer,
+    fetch_refused,
+    refused,
+    refused_at_the_door,
+)
+from coordinator.settling import answer_early, fail, fire, on_loaded, on_unloaded, settle
+from coordinator.shard import Shard, ShardSlot, ShardStatus
 from coordinator.step import Step
-from coordinator.sync import on_sync_timer, sync_group
+from coordinator.sync import sync_group
 from coordinator.timers import (
     ExpiryTimer,
-    JoinTimer,
-    SessionTimer,
-    SyncTimer,
     Timer,
     WriteTimer,
 )
-from coordinator.writes import Operation, OutstandingWrite
 
 
-class ShardStatus(Enum):
-    """What a broker can say of a shard that it has been told about."""
-
-    LOADING = "loading"
-    ACTIVE = "active"
-    FAILED = "failed"
-
-
-def _fetch_stable(shard: Shard, request: OffsetFetchRequest, step: Step) -> OffsetFetchResponse:
+def _fetch_stable(shard: Shard, request: OffsetFetchRequest, _step: Step) -> OffsetFetchResponse:
     """A fetch that waits for earlier writes sees what they wrote."""
     found = (offsets.fetch_offsets(shard, group, committed=False) for group in request.groups)
     return fetch_answer(request, tuple(found))
 
 
-Handler = Callable[[Shard, Any, Step], Response | None]
-
 #: Who handles what, inside a shard. A response that a handler returns is the operation's result:
 #: it leaves when all earlier writes of the shard are committed, even if it wrote nothing itself.
 #: What a handler replies on the way (refusals, joins, syncs) leaves at once. Describe, list and a
 #: plain fetch are no operations: they read the last committed state.
-HANDLERS: Mapping[type[Request], Handler] = {
-    JoinGroupRequest: join_group,  # type: ignore[dict-item]
-    SyncGroupRequest: sync_group,  # type: ignore[dict-item]
+HANDLERS: Mapping[type[Request], Callable[..., Response | None]] = {
+    JoinGroupRequest: join_group,
+    SyncGroupRequest: sync_group,
     HeartbeatRequest: heartbeat,
     LeaveGroupRequest: leave_group,
     OffsetCommitRequest: offsets.commit_offsets,
@@ -95,14 +86,6 @@ HANDLERS: Mapping[type[Request], Handler] = {
     OffsetDeleteRequest: offsets.delete_offsets,
     DeleteGroupsRequest: admin.delete_groups,
 }
-
-@define(eq=False)
-class ShardSlot:
-    """A shard as the broker was told of it: how far it is, and by which leader epoch."""
-
-    status: ShardStatus
-    shard: Shard | None = None
-    epoch: int | None = None
 
 
 @define(eq=False, init=False)
@@ -126,7 +109,7 @@ class GroupCoordinator:
         ids: IdSource | None = None,
         view: ClusterView | None = None,
     ) -> None:
-        self.__attrs_init__(  # type: ignore[attr-defined]
+        self.__attrs_init__(
             config=GroupConfig() if config is None else config,
             ids=SeededIds() if ids is None else ids,
             view=ClusterView() if view is None else view,
@@ -138,12 +121,12 @@ class GroupCoordinator:
 
     def on_request(self, request: Request, now_ms: int) -> Outcome:
         """Handle a request that has arrived."""
-        answer = _ROUTES.get(type(request))
-        if answer is None:
+        route = self._ROUTES.get(type(request))
+        if route is None:
             raise TypeError(f"{type(request).__name__} is not a request of the group coordinator")
         if not self.is_active:
             return self._say_no(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return answer(self, request, now_ms)
+        return route(self, request, now_ms)
 
     def on_timer(self, timer: Timer, now_ms: int) -> Outcome:
         """Act on a timer that is due. One that is not set any more, or not yet due, is ignored."""
@@ -159,13 +142,8 @@ class GroupCoordinator:
             return NOTHING
         del shard.timers[timer]
         step = Step(shard, now_ms)
-        if isinstance(timer, WriteTimer):
-            for operation in shard.waiting.overdue(now_ms):
-                fail(operation, ErrorCode.REQUEST_TIMED_OUT, step)
-            self._arm_write_timer(step)
-            return self._outcome(step)
         try:
-            _fire(shard, armed.timer, step)
+            fire(shard, armed.timer, step)
         except InternalFault as fault:
             _note_fault(fault, step)
         return self._finish(step, None, None)
@@ -178,7 +156,9 @@ class GroupCoordinator:
         slot = self.slots.get(write.shard)
         shard = None if slot is None else slot.shard
         if shard is None or not shard.waiting.writes:
-            raise OutOfTurn(f"shard {write.shard} waits for no write, least of all {write.write_id}")
+            raise OutOfTurn(
+                f"shard {write.shard} waits for no write, least of all {write.write_id}"
+            )
         oldest = shard.waiting.writes[0]
         if oldest.write_id != write.write_id:
             raise OutOfTurn(
@@ -200,7 +180,7 @@ class GroupCoordinator:
             for operation in shard.waiting.empty():
                 fail(operation, error, step)
         step.records.clear()  # Kafka drops what a callback would like to write
-        self._arm_write_timer(step)
+        arm_write_timer(step)
         return self._outcome(step)
 
     def on_topics_deleted(self, topics: Iterable[Topic], now_ms: int) -> Outcome:
@@ -215,7 +195,7 @@ class GroupCoordinator:
 
     # --- shards come and go ---
 
-    def start_loading(self, shard: int, now_ms: int, *, epoch: int | None = None) -> Outcome:
+    def start_loading(self, shard: int, *, epoch: int | None = None) -> Outcome:
         """The broker became the leader of this partition; until the load is done, ask again."""
         slot = self.slots.get(shard)
         if slot is not None:
@@ -246,7 +226,7 @@ class GroupCoordinator:
 
     def load(self, shard: int, records: Iterable[Record], now_ms: int) -> Outcome:
         """Take a shard over at once."""
-        started = self.start_loading(shard, now_ms)
+        started = self.start_loading(shard)
         return _joined([started, self.finish_loading(shard, records, now_ms)])
 
     def unload(self, shard: int, now_ms: int, *, epoch: int | None = None) -> Outcome:
@@ -296,15 +276,16 @@ class GroupCoordinator:
             tuple((key, gather.snapshot()) for key, gather in sorted(self.gathers.items())),
             tuple(sorted(self.void_writes)),
             self.next_write_id,
+            self.ids.taken,
         )
 
     # --- routes: from a request to the shards it concerns ---
 
-    def _for_one_group(self, request: Any, now_ms: int) -> Outcome:
+    def _for_one_group(self, request: OneGroupRequest, now_ms: int) -> Outcome:
         refusal = refused_at_the_door(request, self.config)
         if refusal is not None:
             return Outcome(replies=(Reply(request.request_id, refusal),))
-        return self._operate(request, request.group_id, now_ms)
+        return self._operate(request, request.group_id or "", now_ms)
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
         known, unknown = split_commit(request, self.view)
@@ -323,13 +304,11 @@ class GroupCoordinator:
             return _joined(
                 [self._operate(part, part.groups[0].group_id or "", now_ms) for part in parts]
             )
-        found = [
-            self._fetch_committed(part, now_ms) for part in parts
-        ]
+        found = [self._fetch_committed(part) for part in parts]
         whole = Gather(request, missing=0, parts=[*settled, *found]).merged()
         return self._answer(request, self._finished(request, whole))
 
-    def _fetch_committed(self, part: OffsetFetchRequest, now_ms: int) -> OffsetFetchResponse:
+    def _fetch_committed(self, part: OffsetFetchRequest) -> OffsetFetchResponse:
         group = part.groups[0]
         assert group.group_id is not None
         shard = self._shard(self.shard_of(group.group_id))
@@ -342,11 +321,9 @@ class GroupCoordinator:
         if not parts:
             return self._answer(request, Gather(request, missing=0, parts=[settled]).merged())
         self._gather(request, parts, [settled])
-        return _joined(
-            [self._operate(part, part.groups_names[0] or "", now_ms) for part in parts]
-        )
+        return _joined([self._operate(part, part.groups_names[0] or "", now_ms) for part in parts])
 
-    def _describe(self, request: DescribeGroupsRequest, now_ms: int) -> Outcome:
+    def _describe(self, request: DescribeGroupsRequest, _now_ms: int) -> Outcome:
         groups = tuple(self._described(name, request.api_version) for name in request.groups)
         return self._answer(request, DescribeGroupsResponse(groups=groups))
 
@@ -358,7 +335,7 @@ class GroupCoordinator:
             return DescribedGroup(group_id=group_id, error_code=shard)
         return admin.describe_group(shard, group_id, api_version)
 
-    def _list(self, request: ListGroupsRequest, now_ms: int) -> Outcome:
+    def _list(self, request: ListGroupsRequest, _now_ms: int) -> Outcome:
         if any(slot.status is ShardStatus.LOADING for slot in self.slots.values()):
             return self._say_no(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         listed: list[ListedGroup] = []
@@ -366,13 +343,13 @@ class GroupCoordinator:
             listed.extend(admin.list_groups(shard, request))
         return self._answer(request, ListGroupsResponse(groups=tuple(listed)))
 
-    def _find(self, request: FindCoordinatorRequest, now_ms: int) -> Outcome:
+    def _find(self, request: FindCoordinatorRequest, _now_ms: int) -> Outcome:
         partitions = self.config.offsets_topic_num_partitions
         return self._answer(request, find_coordinator(request, self.view, partitions))
 
     # --- operations: what a handler did, on its way to the log and to the caller ---
 
-    def _operate(self, request: Any, group_id: str, now_ms: int) -> Outcome:
+    def _operate(self, request: Request, group_id: str, now_ms: int) -> Outcome:
         """Let a shard handle a request, or say why it cannot."""
         shard = self._shard(self.shard_of(group_id))
         if isinstance(shard, ErrorCode):
@@ -382,58 +359,22 @@ class GroupCoordinator:
             result = HANDLERS[type(request)](shard, request, step)
         except InternalFault as fault:
             _note_fault(fault, step)
-            if not _is_answered(step, request):
+            if not is_answered(step, request):
                 answer_early(request, refused(request, ErrorCode.UNKNOWN_SERVER_ERROR), step)
             return self._finish(step, None, None)
         return self._finish(step, request, result)
 
     def _finish(self, step: Step, request: Request | None, result: Response | None) -> Outcome:
         """Start the write, if there is one, and hold back what has to wait for the log."""
-        waiting = step.shard.waiting
         writes: tuple[Write, ...] = ()
         if step.records:
-            write = Write(self.next_write_id, step.shard.index, tuple(step.records))
+            writes = (begin_write(step, self.next_write_id),)
             self.next_write_id += 1
-            for record in write.records:
-                # A group's own state moved before it was written; offsets and ends do so now.
-                if not isinstance(record, GroupRecord) or record.value is None:
-                    step.shard.replay(record)
-            waiting.writes.append(OutstandingWrite(write.write_id, step.shard.journal.mark))
-            writes = (write,)
-        if waiting.writes:
-            self._hold(step, request, result)
+        if step.shard.waiting.writes:
+            hold(step, request, result)
         elif request is not None and result is not None:
             step.reply(request, result)
         return self._outcome(step, writes)
-
-    def _hold(self, step: Step, request: Request | None, result: Response | None) -> None:
-        """Note who waits for the log: a result, a continuation, or a join or sync that may fail."""
-        is_open = request is not None and result is None and not _is_answered(step, request)
-        if result is None and step.then is None and not is_open:
-            return
-        if is_open and request is not None:
-            step.shard.unanswered.add(request.request_id)
-        shard = step.shard
-        shard.waiting.operations.append(
-            Operation(
-                after=shard.waiting.writes[-1].write_id,
-                deadline_ms=step.now_ms + self.config.offsets_commit_timeout_ms,
-                then=step.then if step.records else None,
-                request=request if result is not None or is_open else None,
-                result=result,
-            )
-        )
-        self._arm_write_timer(step)
-
-    def _arm_write_timer(self, step: Step) -> None:
-        """Wake when the oldest operation has waited too long."""
-        timer, operations = WriteTimer(step.shard.index), step.shard.waiting.operations
-        if not operations:
-            step.cancel_timer(timer)
-            return
-        armed = step.shard.timers.get(timer)
-        if armed is None or armed.at_ms != operations[0].deadline_ms:
-            step.set_timer(timer, operations[0].deadline_ms - step.now_ms)
 
     # --- answers ---
 
@@ -467,10 +408,10 @@ class GroupCoordinator:
         return response
 
     def _gather(
-        self, request: Request, parts: list[Any], settled: list[Any]
+        self, request: Request, parts: Sequence[Request], settled: Sequence[Response]
     ) -> None:
         """Wait for the answers of several shards before the whole is answered."""
-        self.gathers[request.request_id] = Gather(request, missing=len(parts), parts=settled)
+        self.gathers[request.request_id] = Gather(request, missing=len(parts), parts=list(settled))
 
     def _answer(self, request: Request, response: Response) -> Outcome:
         return Outcome(replies=(Reply(request.request_id, response),))
@@ -495,37 +436,20 @@ class GroupCoordinator:
         slots = (self.slots[index] for index in sorted(self.slots))
         return [slot.shard for slot in slots if slot.shard is not None]
 
-
-_ROUTES: Mapping[type[Request], Callable[[GroupCoordinator, Any, int], Outcome]] = {
-    JoinGroupRequest: GroupCoordinator._for_one_group,
-    SyncGroupRequest: GroupCoordinator._for_one_group,
-    HeartbeatRequest: GroupCoordinator._for_one_group,
-    LeaveGroupRequest: GroupCoordinator._for_one_group,
-    OffsetCommitRequest: GroupCoordinator._commit,
-    OffsetFetchRequest: GroupCoordinator._fetch,
-    OffsetDeleteRequest: GroupCoordinator._for_one_group,
-    DescribeGroupsRequest: GroupCoordinator._describe,
-    ListGroupsRequest: GroupCoordinator._list,
-    DeleteGroupsRequest: GroupCoordinator._delete_groups,
-    FindCoordinatorRequest: GroupCoordinator._find,
-}
-
-
-def _fire(shard: Shard, timer: Timer, step: Step) -> None:
-    """Act on a timer of a shard; one of a group that is gone finds nothing."""
-    if isinstance(timer, ExpiryTimer):
-        expiry.on_expiry_timer(shard, step)
-        return
-    assert not isinstance(timer, WriteTimer)
-    group = shard.groups.get(timer.group_id)
-    if group is None:
-        return
-    if isinstance(timer, SessionTimer):
-        on_session_timer(group, timer.member_id, step)
-    elif isinstance(timer, JoinTimer):
-        on_join_timer(group, timer, step)
-    else:
-        on_sync_timer(group, timer, step)
+    #: From a kind of request to the route that finds its shards.
+    _ROUTES: ClassVar[Mapping[type[Request], Callable[..., Outcome]]] = {
+        JoinGroupRequest: _for_one_group,
+        SyncGroupRequest: _for_one_group,
+        HeartbeatRequest: _for_one_group,
+        LeaveGroupRequest: _for_one_group,
+        OffsetCommitRequest: _commit,
+        OffsetFetchRequest: _fetch,
+        OffsetDeleteRequest: _for_one_group,
+        DescribeGroupsRequest: _describe,
+        ListGroupsRequest: _list,
+        DeleteGroupsRequest: _delete_groups,
+        FindCoordinatorRequest: _find,
+    }
 
 
 def _note_fault(fault: InternalFault, step: Step) -> None:
@@ -533,10 +457,6 @@ def _note_fault(fault: InternalFault, step: Step) -> None:
     step.records.clear()
     step.then = None
     step.events.append(Event(kind=EventKind.INTERNAL_FAULT, detail=str(fault)))
-
-
-def _is_answered(step: Step, request: Request) -> bool:
-    return any(reply.request_id == request.request_id for reply in step.replies)
 
 
 def _is_older(epoch: int | None, known: int | None) -> bool:

@@ -83,9 +83,7 @@ def _commit_refusal_of(group: Group, request: OffsetCommitRequest) -> ErrorCode 
     if group.state is EMPTY and request.generation_id < 0:
         return None
     is_anonymous = (
-        request.generation_id < 0
-        and request.member_id == ""
-        and request.group_instance_id is None
+        request.generation_id < 0 and request.member_id == "" and request.group_instance_id is None
     )
     if is_anonymous:
         return ErrorCode.UNKNOWN_MEMBER_ID
@@ -176,9 +174,7 @@ def fetch_offsets(
 ) -> OffsetFetchResponseGroup:
     """What is committed; an absent group simply has nothing, and the state does not matter."""
     assert group.group_id is not None
-    known = (
-        shard.committed_group(group.group_id) if committed else shard.groups.get(group.group_id)
-    )
+    known = shard.committed_group(group.group_id) if committed else shard.groups.get(group.group_id)
     is_there = known is not None and known.state is not DEAD
     offsets = shard.offsets_of(group.group_id, committed=committed) if is_there else {}
     if group.topics is None:
@@ -281,4 +277,3 @@ def forget(group_id: str, place: TopicPartition, why: str, step: Step) -> None:
             detail=why,
         )
     )
-

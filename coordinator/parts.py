@@ -153,9 +153,7 @@ def _resolve(
             )
             for each in topic.partition_indexes
         )
-        unknown.append(
-            OffsetFetchResponseTopic(name="", topic_id=topic.topic_id, partitions=rows)
-        )
+        unknown.append(OffsetFetchResponseTopic(name="", topic_id=topic.topic_id, partitions=rows))
     return tuple(known), tuple(unknown)
 
 
@@ -208,7 +206,5 @@ def split_delete(
             )
         else:
             by_shard.setdefault(shard_of(name), []).append(name)
-    parts = [
-        evolve(request, groups_names=tuple(by_shard[index])) for index in sorted(by_shard)
-    ]
+    parts = [evolve(request, groups_names=tuple(by_shard[index])) for index in sorted(by_shard)]
     return parts, DeleteGroupsResponse(results=tuple(refused))

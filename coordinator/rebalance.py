@@ -73,7 +73,9 @@ def on_join_timer(group: Group, timer: JoinTimer, step: Step) -> None:
             detail=f"by {delay_ms} ms, for a member joined during the initial delay",
         )
         return
-    reason = "the rebalance timeout was reached" if initial is None else "the initial delay was over"
+    reason = (
+        "the rebalance timeout was reached" if initial is None else "the initial delay was over"
+    )
     complete_join(group, reason, step)
 
 
@@ -157,7 +159,9 @@ def answer_join(group: Group, member: Member, step: Step) -> None:
     request = group.release_join(member)
     if request is not None:
         is_leader = group.is_leader(member.member_id)
-        step.reply(request, generation_answer(group, member, group.member_list() if is_leader else ()))
+        step.reply(
+            request, generation_answer(group, member, group.member_list() if is_leader else ())
+        )
 
 
 def generation_answer(

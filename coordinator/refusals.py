@@ -7,7 +7,6 @@ here and loaded. Only what passes both reaches the handlers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from coordinator.config import GroupConfig
 from coordinator.errors import ErrorCode
@@ -51,7 +50,7 @@ _GROUP_ERROR_SINCE = 2
 _MANY_GROUPS_SINCE = 8
 
 
-def _heartbeat(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatResponse:
+def _heartbeat(_: HeartbeatRequest, error: ErrorCode) -> HeartbeatResponse:
     """A beat during a load is taken blindly: nobody shall lose its session over it."""
     is_loading = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else error)
@@ -65,7 +64,9 @@ def _leave(request: LeaveGroupRequest, error: ErrorCode) -> LeaveGroupResponse:
 
 def _describe(request: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:
     return DescribeGroupsResponse(
-        groups=tuple(DescribedGroup(group_id=name or "", error_code=error) for name in request.groups)
+        groups=tuple(
+            DescribedGroup(group_id=name or "", error_code=error) for name in request.groups
+        )
     )
 
 
@@ -111,8 +112,13 @@ def fetch_answer(
     return OffsetFetchResponse(error_code=on_top, groups=groups)
 
 
+#: Requests that name one group each.
+OneGroupRequest = (
+    JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | OffsetDeleteRequest
+)
+
 #: How an error looks in the reply to each kind of request.
-REFUSALS: Mapping[type[Request], Callable[[Any, ErrorCode], Response]] = {
+REFUSALS: Mapping[type[Request], Callable[..., Response]] = {
     FindCoordinatorRequest: refuse_all,
     JoinGroupRequest: lambda _, error: JoinGroupResponse(error_code=error),
     SyncGroupRequest: lambda _, error: SyncGroupResponse(error_code=error),
@@ -142,7 +148,7 @@ def write_failed(request: Request, error: ErrorCode) -> Response:
     return refused(request, said)
 
 
-def refused_at_the_door(request: Any, config: GroupConfig) -> Response | None:
+def refused_at_the_door(request: OneGroupRequest, config: GroupConfig) -> Response | None:
     """What router and service refuse before any shard is asked, wherever the group may be."""
     if (
         isinstance(request, SyncGroupRequest)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from coordinator.errors import ErrorCode
 from coordinator.events import Event, EventKind
-from coordinator.expiry import set_expiry_timer
+from coordinator.expiry import on_expiry_timer, set_expiry_timer
+from coordinator.gating import arm_write_timer
+from coordinator.heartbeat import on_session_timer
 from coordinator.join import static_return_failed, static_return_written
 from coordinator.protocol import (
     JoinGroupRequest,
@@ -18,7 +20,7 @@ from coordinator.protocol import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from coordinator.rebalance import prepare_rebalance
+from coordinator.rebalance import on_join_timer, prepare_rebalance
 from coordinator.refusals import write_failed
 from coordinator.shard import Shard
 from coordinator.states import (
@@ -29,7 +31,8 @@ from coordinator.states import (
     WRITE_ERRORS,
 )
 from coordinator.step import Step
-from coordinator.sync import assignment_failed, assignment_written
+from coordinator.sync import assignment_failed, assignment_written, on_sync_timer
+from coordinator.timers import ExpiryTimer, JoinTimer, SessionTimer, Timer, WriteTimer
 from coordinator.writes import (
     AssignmentStorage,
     ExpiryRun,
@@ -90,6 +93,28 @@ def _is_parked(shard: Shard, request: Request) -> bool:
         member.awaiting_join is request or member.awaiting_sync is request
         for member in group.members.values()
     )
+
+
+def fire(shard: Shard, timer: Timer, step: Step) -> None:
+    """Act on a timer of a shard; one of a group that is gone finds nothing."""
+    if isinstance(timer, WriteTimer):
+        for operation in shard.waiting.overdue(step.now_ms):
+            fail(operation, ErrorCode.REQUEST_TIMED_OUT, step)
+        step.records.clear()  # as after a failed write
+        arm_write_timer(step)
+        return
+    if isinstance(timer, ExpiryTimer):
+        on_expiry_timer(shard, step)
+        return
+    group = shard.groups.get(timer.group_id)
+    if group is None:
+        return
+    if isinstance(timer, SessionTimer):
+        on_session_timer(group, timer.member_id, step)
+    elif isinstance(timer, JoinTimer):
+        on_join_timer(group, timer, step)
+    else:
+        on_sync_timer(group, timer, step)
 
 
 def on_loaded(shard: Shard, step: Step) -> None:

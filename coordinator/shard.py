@@ -7,15 +7,16 @@ group's own state moves first and is written after, as in Kafka.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 
-from attrs import define, evolve, field
+from attrs import Factory, define, evolve, field
 
 from coordinator.config import GroupConfig
 from coordinator.group import Group
 from coordinator.ids import IdSource
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
 from coordinator.records import GroupRecord, OffsetAndMetadata, OffsetRecord, Record, TopicPartition
-from coordinator.timers import SetTimer, Timer
+from coordinator.timers import SetTimer, Timer, WriteTimer
 from coordinator.writes import (
     AssignmentStorage,
     GroupChange,
@@ -41,6 +42,9 @@ class Shard:
     timers: dict[Timer, SetTimer] = field(factory=dict)
     journal: Journal = field(factory=Journal)
     waiting: WaitingRoom = field(factory=WaitingRoom)
+    write_timer: WriteTimer = field(
+        init=False, default=Factory(lambda self: WriteTimer(self.index), takes_self=True)
+    )
     #: Joins and syncs whose operation waits for the log and who have no answer yet.
     unanswered: set[int] = field(factory=set)
     #: Parked joins and syncs that a failed or stuck write has answered; they stay parked.
@@ -60,9 +64,7 @@ class Shard:
             if record.value is None:
                 self._put_group(record.group_id, None)
             else:
-                self._put_group(
-                    record.group_id, Group.from_metadata(record.group_id, record.value)
-                )
+                self._put_group(record.group_id, Group.from_metadata(record.group_id, record.value))
         else:
             self._put_offset(record.group_id, (record.topic, record.partition), record.value)
 
@@ -202,6 +204,23 @@ class Shard:
             tuple(sorted(self.unanswered)),
             tuple(sorted(self.answered_early)),
         )
+
+
+class ShardStatus(Enum):
+    """What a broker can say of a shard that it has been told about."""
+
+    LOADING = "loading"
+    ACTIVE = "active"
+    FAILED = "failed"
+
+
+@define(eq=False)
+class ShardSlot:
+    """A shard as the broker was told of it: how far it is, and by which leader epoch."""
+
+    status: ShardStatus
+    shard: Shard | None = None
+    epoch: int | None = None
 
 
 def _operation_snapshot(operation: Operation) -> tuple[object, ...]:

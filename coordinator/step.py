@@ -16,7 +16,6 @@ from coordinator.outcome import Reply
 from coordinator.protocol import (
     JoinGroupRequest,
     JoinGroupResponse,
-    LeaveGroupRequest,
     LeaveGroupResponse,
     Request,
     Response,
@@ -73,7 +72,7 @@ class Step:
         """The member has given a sign of life: its session starts anew."""
         self.set_timer(member.session_timer, member.session_timeout_ms)
 
-    def tell(
+    def tell(  # noqa: PLR0913 (a fact has many sides, all of them named)
         self,
         kind: EventKind,
         group: Group,
@@ -125,8 +124,3 @@ def on_the_wire(request: Request, response: Response) -> Response:
 def effective_rebalance_timeout_ms(request: JoinGroupRequest) -> int:
     """Version 0 has no rebalance timeout; the session timeout stands in for it."""
     return request.session_timeout_ms if request.api_version == 0 else request.rebalance_timeout_ms
-
-
-def required_single(request: LeaveGroupRequest) -> bool:
-    """Is this a request that can name only one member?"""
-    return request.api_version < _BATCHED_LEAVE_SINCE

@@ -86,9 +86,7 @@ def _store_plan(group: Group, request: SyncGroupRequest, step: Step) -> None:
     """Write the leader's plan down; members it forgot get nothing, strangers are left out."""
     given = {each.member_id: each.assignment for each in request.assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
-    step.records.append(
-        GroupRecord(group_id=group.group_id, value=group.to_metadata(assignments))
-    )
+    step.records.append(GroupRecord(group_id=group.group_id, value=group.to_metadata(assignments)))
     step.then = AssignmentStorage(
         group=group,
         generation_id=group.generation_id,

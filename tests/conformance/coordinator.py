@@ -9,10 +9,10 @@ from attrs import define, evolve, field
 
 from coordinator import ErrorCode, GroupConfig, GroupCoordinator, ListedIds, SeededIds
 from coordinator.invariants import check_all
-from tests.conformance.host import Host
 from tests.conformance.matching import difference
 from tests.conformance.results import CaseResult
 from tests.conformance.words import REQUESTS, Metadata, Words, words_of
+from tests.support.host import Host
 
 ABILITIES = frozenset(
     {
@@ -174,7 +174,7 @@ class Player:
             host.machine.config = evolve(host.machine.config, **setting)
         phase = step.get("phase")
         if phase != "finish":
-            host.carry_out(host.machine.start_loading(shard, host.now_ms))
+            host.carry_out(host.machine.start_loading(shard))
         if phase != "start":
             log = host.logs.get(shard, [])
             host.carry_out(host.machine.finish_loading(shard, log, host.now_ms))
@@ -188,9 +188,7 @@ class Player:
 
     # --- answers ---
 
-    def _assert_answer(
-        self, number: int, step: Words, member: str | None, tag: str | None
-    ) -> None:
+    def _assert_answer(self, number: int, step: Words, member: str | None, tag: str | None) -> None:
         got = self._words(number)
         self.asserted.add(number)
         self._say(f"{'':>11}{got}")

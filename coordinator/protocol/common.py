@@ -1,0 +1,60 @@
+"""What all messages share: the header of a request, the error of a reply, checks of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from attrs import Attribute, field, frozen
+from attrs.validators import deep_iterable, instance_of, optional
+
+from coordinator.errors import ErrorCode
+
+UNKNOWN_MEMBER_ID = ""
+UNKNOWN_GENERATION_ID = -1
+NO_LEADER = ""
+INVALID_OFFSET = -1
+NO_PARTITION_LEADER_EPOCH = -1
+ZERO_TOPIC_ID = ""
+CONSUMER_PROTOCOL_TYPE = "consumer"
+
+text = instance_of(str)
+optional_text = optional(instance_of(str))
+number = instance_of(int)
+octets = instance_of(bytes)
+names = deep_iterable(optional(instance_of(str)), instance_of(tuple))
+
+
+def tuple_of(kind: type) -> Callable[[Any, Attribute[Any], Any], None]:
+    """A check for tuples of one kind of value."""
+    return deep_iterable(instance_of(kind), instance_of(tuple))
+
+
+@frozen(kw_only=True)
+class Request:
+    """What every request has: an id to answer to, and who sent it in which version."""
+
+    API_KEY: ClassVar[int]
+    VERSIONS: ClassVar[range]
+
+    request_id: int = field(default=0, validator=number)
+    client_id: str = field(default="", validator=text)
+    client_host: str = field(default="/127.0.0.1", validator=text)
+    api_version: int = field(default=-1, validator=number)
+
+    def __attrs_post_init__(self) -> None:
+        """Give the newest version to a request without one; refuse one that Kafka does not have."""
+        if self.api_version == -1:
+            object.__setattr__(self, "api_version", self.VERSIONS[-1])
+        elif self.api_version not in self.VERSIONS:
+            name, known = type(self).__name__, self.VERSIONS
+            raise ValueError(
+                f"api_version of {name} must be {known[0]} to {known[-1]}, not {self.api_version}"
+            )
+
+
+@frozen(kw_only=True)
+class Response:
+    """What every reply has: one error for all of it."""
+
+    error_code: ErrorCode = ErrorCode.NONE

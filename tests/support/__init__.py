@@ -1,0 +1,1 @@
+"""Builders, verbs and strategies that tests share."""
