@@ -21,7 +21,7 @@ settings.load_profile("repeatable")
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local session, started by the first test that asks: it costs seconds, and Java."""
-    from spark_bridge.session import local_session  # noqa: PLC0415 - other tests need no Spark
+    from spark_bridge.session import local_session  # noqa: PLC0415 (other tests need no Spark)
 
     session = local_session("groupsim-tests")
     yield session
