@@ -15,9 +15,7 @@ _ROW_KEYS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-def difference(
-    expected: dict[str, Any], got: dict[str, Any], seen_ids: set[str]
-) -> str | None:
+def difference(expected: dict[str, Any], got: dict[str, Any], seen_ids: set[str]) -> str | None:
     """The first listed field that differs, in words; None if all of them match."""
     for name, wanted in expected.items():
         value = got.get(name)
@@ -55,8 +53,7 @@ def _lists_match(name: str, wanted: list[Any], value: list[Any], seen_ids: set[s
         )
     if name == "members" and wanted and isinstance(wanted[0], dict):  # rows of a leave, in order
         return len(wanted) == len(value) and all(
-            difference(row, got, seen_ids) is None
-            for row, got in zip(wanted, value, strict=True)
+            difference(row, got, seen_ids) is None for row, got in zip(wanted, value, strict=True)
         )
     if name in _AS_SETS:
         return sorted(map(json.dumps, wanted)) == sorted(map(json.dumps, value))

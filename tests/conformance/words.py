@@ -189,9 +189,7 @@ def _describe(args: Words, _: Metadata) -> Request:
 
 
 def _list(args: Words, _: Metadata) -> Request:
-    return ListGroupsRequest(
-        states_filter=tuple(args["states"]), types_filter=tuple(args["types"])
-    )
+    return ListGroupsRequest(states_filter=tuple(args["states"]), types_filter=tuple(args["types"]))
 
 
 def _delete_group(args: Words, _: Metadata) -> Request:
@@ -235,7 +233,9 @@ def _joined(response: JoinGroupResponse, metadata: Metadata) -> Words:
         "members": ids,
         "members_ordered": ids,
         "member_instance_ids": [
-            each.group_instance_id for each in response.members if each.group_instance_id is not None
+            each.group_instance_id
+            for each in response.members
+            if each.group_instance_id is not None
         ],
         "member_metadata": [
             [each.member_id, metadata.decode(each.metadata)] for each in response.members
