@@ -32,6 +32,7 @@ def string_hash(text: str) -> int:
     return result - (1 << 32) if result & 0x80000000 else result
 
 
+@lru_cache(maxsize=65_536)
 def partition_for(group_id: str, partitions: int) -> int:
     """The partition of the offsets topic for a group: |hash| mod count, |-2^31| being 0."""
     hashed = string_hash(group_id)

@@ -382,12 +382,7 @@ class GroupCoordinator:
         replies = step.replies
         if self.gathers and replies:
             replies = [whole for reply in replies if (whole := self._collected(reply)) is not None]
-        return Outcome(
-            writes=writes,
-            replies=tuple(replies),
-            timers=tuple(step.timers),
-            events=tuple(step.events),
-        )
+        return Outcome(writes, tuple(replies), tuple(step.timers), tuple(step.events))
 
     def _collected(self, reply: Reply) -> Reply | None:
         """A reply as it is, or the whole that a part completes; None while parts are missing."""

@@ -1,6 +1,12 @@
-"""What one step of the machine asks of the world."""
+"""What one step of the machine asks of the world.
+
+Reply and Outcome are made for every heartbeat, so they are tuples with names: as immutable as
+frozen attrs classes, at half the price.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from attrs import frozen
 
@@ -10,8 +16,7 @@ from coordinator.records import Record
 from coordinator.timers import TimerChange
 
 
-@frozen
-class Reply:
+class Reply(NamedTuple):
     """An answer to the request with this id."""
 
     request_id: int
@@ -31,8 +36,7 @@ class Write:
     records: tuple[Record, ...]
 
 
-@frozen(kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What one step asks of the world: append, then answer, then wait, then tell."""
 
     writes: tuple[Write, ...] = ()

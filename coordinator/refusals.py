@@ -150,24 +150,35 @@ def write_failed(request: Request, error: ErrorCode) -> Response:
 
 def refused_at_the_door(request: OneGroupRequest, config: GroupConfig) -> Response | None:
     """What router and service refuse before any shard is asked, wherever the group may be."""
-    if (
-        isinstance(request, SyncGroupRequest)
-        and request.api_version >= _PROTOCOL_REQUIRED_SINCE
-        and (request.protocol_type is None or request.protocol_name is None)
-    ):
-        return refused(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    check = _DOOR_CHECKS.get(type(request))
+    if check is not None:
+        return check(request, config)
+    return None if request.group_id else refused(request, ErrorCode.INVALID_GROUP_ID)
+
+
+def _check_join(request: JoinGroupRequest, config: GroupConfig) -> Response | None:
+    error = None
     if not request.group_id:
-        if isinstance(request, JoinGroupRequest):
-            return JoinGroupResponse(
-                error_code=ErrorCode.INVALID_GROUP_ID, member_id=request.member_id
-            )
-        return refused(request, ErrorCode.INVALID_GROUP_ID)
-    if isinstance(request, JoinGroupRequest) and not (
+        error = ErrorCode.INVALID_GROUP_ID
+    elif not (
         config.group_min_session_timeout_ms
         <= request.session_timeout_ms
         <= config.group_max_session_timeout_ms
     ):
-        return JoinGroupResponse(
-            error_code=ErrorCode.INVALID_SESSION_TIMEOUT, member_id=request.member_id
-        )
-    return None
+        error = ErrorCode.INVALID_SESSION_TIMEOUT
+    if error is None:
+        return None
+    return JoinGroupResponse(error_code=error, member_id=request.member_id)
+
+
+def _check_sync(request: SyncGroupRequest, _: GroupConfig) -> Response | None:
+    is_nameless = request.protocol_type is None or request.protocol_name is None
+    if is_nameless and request.api_version >= _PROTOCOL_REQUIRED_SINCE:
+        return refused(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return None if request.group_id else refused(request, ErrorCode.INVALID_GROUP_ID)
+
+
+_DOOR_CHECKS: Mapping[type[Request], Callable[..., Response | None]] = {
+    JoinGroupRequest: _check_join,
+    SyncGroupRequest: _check_sync,
+}

@@ -6,9 +6,10 @@ need not.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from coordinator.errors import ErrorCode
 from coordinator.events import Event, EventKind
@@ -34,18 +35,28 @@ _NULLABLE_PROTOCOL_NAME_SINCE = 7
 _BATCHED_LEAVE_SINCE = 3
 
 
-@define(eq=False)
+@define(eq=False, init=False)
 class Step:
     """One operation on one shard at one instant."""
 
     shard: Shard
     now_ms: int
-    records: list[Record] = field(factory=list)
+    records: list[Record]
     #: What is to happen when the records are written, or could not be.
-    then: Continuation | None = None
-    replies: list[Reply] = field(factory=list)
-    timers: list[TimerChange] = field(factory=list)
-    events: list[Event] = field(factory=list)
+    then: Continuation | None
+    replies: list[Reply]
+    timers: list[TimerChange]
+    events: list[Event]
+
+    def __init__(self, shard: Shard, now_ms: int) -> None:
+        # By hand: every heartbeat makes one of these, and literals beat factories.
+        self.shard = shard
+        self.now_ms = now_ms
+        self.records = []
+        self.then = None
+        self.replies = []
+        self.timers = []
+        self.events = []
 
     def reply(self, request: Request, response: Response) -> None:
         """Answer now. A request that a failed write has answered already is not answered twice."""
@@ -55,7 +66,10 @@ class Step:
             return
         if shard.unanswered:
             shard.unanswered.discard(request.request_id)
-        self.replies.append(Reply(request.request_id, on_the_wire(request, response)))
+        in_version = _ON_THE_WIRE.get(type(response))
+        if in_version is not None:
+            response = in_version(request, response)
+        self.replies.append(Reply(request.request_id, response))
 
     def set_timer(self, timer: Timer, after_ms: int) -> None:
         """Ask to be woken; a delay below nothing is no delay."""
@@ -105,20 +119,26 @@ class Step:
         self.tell(EventKind.STATE_CHANGED, group, count=len(group.members), detail=reason)
 
 
-def on_the_wire(request: Request, response: Response) -> Response:
-    """A reply in the form that the request's version knows."""
-    if isinstance(response, JoinGroupResponse):
-        # Null and "" both mean "no protocol"; each version can say only one of them.
-        absent = None if request.api_version >= _NULLABLE_PROTOCOL_NAME_SINCE else ""
-        if not response.protocol_name and response.protocol_name != absent:
-            return evolve(response, protocol_name=absent)
-    elif (
-        isinstance(response, LeaveGroupResponse)
-        and request.api_version < _BATCHED_LEAVE_SINCE
-        and response.members
-    ):
-        return LeaveGroupResponse(error_code=response.members[0].error_code)
-    return response
+def _join_on_the_wire(request: Request, response: JoinGroupResponse) -> JoinGroupResponse:
+    """Null and "" both mean "no protocol"; each version can say only one of them."""
+    absent = None if request.api_version >= _NULLABLE_PROTOCOL_NAME_SINCE else ""
+    if response.protocol_name or response.protocol_name == absent:
+        return response
+    return evolve(response, protocol_name=absent)
+
+
+def _leave_on_the_wire(request: Request, response: LeaveGroupResponse) -> LeaveGroupResponse:
+    """Before there were batches, the only member's error stood on top."""
+    if request.api_version >= _BATCHED_LEAVE_SINCE or not response.members:
+        return response
+    return LeaveGroupResponse(error_code=response.members[0].error_code)
+
+
+#: Replies whose form depends on the version that was asked.
+_ON_THE_WIRE: Mapping[type[Response], Callable[..., Response]] = {
+    JoinGroupResponse: _join_on_the_wire,
+    LeaveGroupResponse: _leave_on_the_wire,
+}
 
 
 def effective_rebalance_timeout_ms(request: JoinGroupRequest) -> int:

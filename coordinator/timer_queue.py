@@ -24,7 +24,7 @@ class TimerQueue:
     def apply(self, changes: Iterable[TimerChange]) -> None:
         """Carry out what an outcome asks for."""
         for change in changes:
-            if isinstance(change, SetTimer):
+            if type(change) is SetTimer:
                 self._count += 1
                 self._current[change.timer] = self._count
                 heappush(self._heap, (change.at_ms, self._count, change.timer))

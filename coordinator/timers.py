@@ -7,12 +7,16 @@ key, so a host must keep the timer it was given last, not an equal one that it h
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from attrs import field, frozen
 
 
-@frozen(cache_hash=True)
-class SessionTimer:
-    """A member, or an id that was handed out and has not come back, has been silent too long."""
+class SessionTimer(NamedTuple):
+    """A member, or an id that was handed out and has not come back, has been silent too long.
+
+    A tuple with names, like `SetTimer`: these two are made and looked up for every heartbeat.
+    """
 
     group_id: str
     member_id: str
@@ -59,16 +63,14 @@ class WriteTimer:
 Timer = SessionTimer | JoinTimer | SyncTimer | ExpiryTimer | WriteTimer
 
 
-@frozen
-class SetTimer:
+class SetTimer(NamedTuple):
     """Wake me at `at_ms`; replaces an earlier setting of the same timer."""
 
     timer: Timer
     at_ms: int
 
 
-@frozen
-class CancelTimer:
+class CancelTimer(NamedTuple):
     """Forget this timer if it is set."""
 
     timer: Timer

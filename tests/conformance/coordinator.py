@@ -123,6 +123,9 @@ class Player:
             else:
                 _CONTROLS[step["do"]](self, step)
             check_all(self.host.machine)
+            if self.trace is not None and not step["do"].startswith("expect"):
+                for line in _states(self.host.machine):
+                    self._say(f"{'':>11}{line}")
         ids = self.host.machine.ids
         if isinstance(ids, ListedIds) and ids.taken != len(ids.ids):
             raise self._mismatch(f"{len(ids.ids) - ids.taken} member ids were not used")
@@ -251,6 +254,22 @@ class Player:
     def _say(self, line: str) -> None:
         if self.trace is not None:
             self.trace(line)
+
+
+def _states(machine: GroupCoordinator) -> Iterator[str]:
+    """Each group in a line."""
+    for slot in machine.slots.values():
+        for group in slot.shard.groups.values() if slot.shard is not None else ():
+            members = [
+                f"{member_id}{' (joining)' if member.awaiting_join else ''}"
+                f"{' (syncing)' if member.awaiting_sync else ''}"
+                for member_id, member in group.members.items()
+            ]
+            yield (
+                f"[{group.group_id}] {group.state.value} generation {group.generation_id}"
+                f" leader {group.leader_id} pending {list(group.pending_joins)}"
+                f" members {', '.join(members) or 'none'}"
+            )
 
 
 def _told(step: Words) -> str:
