@@ -93,9 +93,10 @@ class Balancing:
         earlier = self.earlier_holders.get(partition)
         if earlier is not None:
             if not loads.is_in_play(earlier):
+                topic, number = loads.numbers.partitions[partition]
                 raise AssignmentError(
                     "java.lang.NullPointerException",
-                    f"an older claim to partition {partition} is a settled member's",
+                    f"an older claim to {topic}-{number} is that of a settled member",
                 )
             # Kafka does not ask whether that member still subscribes the topic.
             if loads.counts[earlier] <= most_that_helps:
