@@ -1,0 +1,85 @@
+"""The run directory: what it is called inside, and how it comes to be complete or absent.
+
+    RUN/run.json           what was played, and what came of it
+    RUN/events/*.parquet   everything that happened (simulation/events.py)
+
+It is written in a hidden folder beside its place and renamed at the end, so a directory that is
+there is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, define, field, frozen
+
+from simulation.errors import RunDirectoryError
+from simulation.events import SCHEMA_VERSION
+
+RUN_FILE = "run.json"
+EVENTS_FOLDER = "events"
+
+
+@frozen(kw_only=True)
+class RunFile:
+    """What `run.json` says: enough to play the run again and to know what came of it."""
+
+    run: str
+    scenario: Mapping[str, Any]
+    seed: int
+    versions: Mapping[str, str]
+    outcome: Mapping[str, Any]
+    schema_version: int = SCHEMA_VERSION
+
+    def to_json(self) -> str:
+        """The file's text; the same value gives the same bytes."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+
+def read_run_file(run_directory: Path) -> RunFile:
+    """What a run directory says of itself."""
+    path = run_directory / RUN_FILE
+    try:
+        return RunFile(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise RunDirectoryError(f"{run_directory} is no run directory: no {RUN_FILE}") from error
+    except (TypeError, ValueError) as error:
+        raise RunDirectoryError(f"{path} is not the {RUN_FILE} of a run: {error}") from error
+
+
+@define(eq=False, init=False)
+class RunDirectory:
+    """A run directory in the making: `folder` is where to write until `complete` or `abandon`."""
+
+    path: Path
+    folder: Path
+    _shell: Path = field(alias="_shell")
+
+    def __init__(self, path: Path) -> None:
+        if path.exists():
+            raise RunDirectoryError(f"{path} exists already; a run directory is never written over")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # The temporary folder is private to its maker; the one inside has usual permissions.
+            shell = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        except OSError as error:
+            raise RunDirectoryError(f"cannot write in {path.parent}: {error.strerror}") from error
+        self.path = path
+        self.folder = shell / path.name
+        self._shell = shell
+        (self.folder / EVENTS_FOLDER).mkdir(parents=True)
+
+    def complete(self, run_file: RunFile) -> None:
+        """Everything is written: let the directory appear under its name."""
+        (self.folder / RUN_FILE).write_text(run_file.to_json(), encoding="utf-8")
+        self.folder.rename(self.path)
+        self._shell.rmdir()
+
+    def abandon(self) -> None:
+        """Leave nothing behind."""
+        shutil.rmtree(self._shell, ignore_errors=True)
