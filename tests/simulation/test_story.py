@@ -1,0 +1,228 @@
+"""The story of a leader's death, read from its recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from attrs import evolve
+
+from simulation.errors import SimulationError, UnexpectedReply
+from simulation.events import Row
+from simulation.recorder import MemorySink, NoSink, Recorder
+from simulation.story import ADA, BEA, CAT, Story, StoryMember, play
+
+
+def a_recording(story: Story | None = None, *, seed: int = 0) -> list[Row]:
+    sink = MemorySink()
+    play(Story() if story is None else story, Recorder(run="a-run", sink=sink), seed=seed)
+    return sink.rows
+
+
+def of_kind(rows: Iterable[Row], *kinds: str) -> list[Row]:
+    return [row for row in rows if row.kind in kinds]
+
+
+def ways_back(rows: list[Row], last: Row) -> list[Row]:
+    """An event, its cause, the cause of that, and so on."""
+    way = [last]
+    while (cause := way[-1].cause) is not None:
+        way.append(rows[cause - 1])
+    return way
+
+
+def test_rows_are_numbered_without_gaps_and_time_never_goes_back():
+    rows = a_recording()
+
+    assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
+    assert [row.at_ms for row in rows] == sorted(row.at_ms for row in rows)
+
+
+def test_every_cause_comes_before_its_effect():
+    assert [row for row in a_recording() if row.cause is not None and row.cause >= row.seq] == []
+
+
+def test_only_what_the_script_does_has_no_cause():
+    roots = {row.kind for row in a_recording() if row.cause is None}
+
+    assert roots == {"run_started", "consumer_started", "consumer_crashed"}
+
+
+def test_the_group_goes_through_its_states_twice():
+    moves = of_kind(a_recording(), "group_created", "state_changed")
+
+    assert [(row.at_ms, row.state, row.generation) for row in moves] == [
+        (2, "Empty", 0),
+        (6, "PreparingRebalance", 0),
+        (6_006, "CompletingRebalance", 1),
+        (6_010, "Stable", 1),
+        (63_090, "PreparingRebalance", 1),
+        (64_344, "CompletingRebalance", 2),
+        (64_348, "Stable", 2),
+    ]
+
+
+def test_the_survivors_take_everything_over():
+    rows = a_recording()
+
+    assigned = [
+        (row.client, row.partition)
+        for row in of_kind(rows, "partition_assigned")
+        if row.generation == 2
+    ]
+    assert assigned == [
+        *(("bea", 0), ("bea", 1), ("bea", 2)),
+        *(("cat", 3), ("cat", 4), ("cat", 5)),
+    ]
+
+
+def test_no_partition_has_two_owners_at_a_time():
+    owners: dict[int | None, str | None] = {}
+    doubles = []
+    for row in of_kind(a_recording(), "partition_assigned", "partition_revoked", "partition_lost"):
+        if row.kind == "partition_assigned" and owners.get(row.partition) is not None:
+            doubles.append(row)
+        owners[row.partition] = row.client if row.kind == "partition_assigned" else None
+
+    assert doubles == []
+
+
+def test_the_dead_leader_owns_nothing_from_its_crash_on():
+    rows = a_recording()
+
+    crash, *lost = of_kind(rows, "consumer_crashed", "partition_lost")
+    assert (crash.at_ms, crash.client) == (20_000, "ada")
+    assert [(row.at_ms, row.cause, row.client, row.partition) for row in lost] == [
+        (20_000, crash.seq, "ada", 0),
+        (20_000, crash.seq, "ada", 1),
+    ]
+
+
+def test_survivors_give_everything_up_before_they_join_again():
+    rows = a_recording()
+
+    of_bea = [
+        row.kind
+        for row in rows
+        if row.client == "bea" and row.at_ms == 63_867 and row.kind != "reply_received"
+    ]
+    assert of_bea == ["partition_revoked", "partition_revoked", "request_sent"]
+
+
+def test_a_timer_that_fires_names_the_heartbeat_that_set_it():
+    rows = a_recording()
+
+    (fired,) = [row for row in of_kind(rows, "timer_fired") if row.detail == "session"]
+    assert fired.set_by is not None
+    beat = rows[fired.set_by - 1]
+    assert (beat.kind, beat.client, beat.request) == ("request_received", "ada", "Heartbeat")
+    assert fired.at_ms - beat.at_ms == fired.duration_ms == 45_000
+
+
+def test_a_parked_join_is_answered_by_what_ended_the_wait():
+    rows = a_recording()
+
+    joins = [
+        row
+        for row in of_kind(rows, "reply_sent")
+        if (row.request, row.error) == ("JoinGroup", "NONE")
+    ]
+    ended_by = [rows[(row.cause or 0) - 1] for row in joins]
+    assert [(row.kind, row.detail or row.client) for row in ended_by] == [
+        *[("timer_fired", "join")] * 3,
+        *[("request_received", "cat")] * 2,
+    ]
+
+
+def test_an_assignment_is_answered_only_when_it_is_written():
+    rows = a_recording()
+
+    leaders_sync = next(row for row in of_kind(rows, "reply_sent") if row.request == "SyncGroup")
+    assert rows[(leaders_sync.cause or 0) - 1].kind == "write_committed"
+
+
+def test_the_rebalance_can_be_walked_back_to_the_last_heartbeat_of_the_dead():
+    rows = a_recording()
+    rebalance = of_kind(rows, "state_changed")[3]
+
+    way = ways_back(rows, rebalance)
+
+    assert [(row.kind, row.request, row.client) for row in way[1:4]] == [
+        ("timer_fired", None, None),
+        ("request_received", "Heartbeat", "ada"),
+        ("request_sent", "Heartbeat", "ada"),
+    ]
+    assert (way[-1].kind, way[-1].client) == ("consumer_started", "ada")
+
+
+def test_every_answer_is_heard():
+    rows = a_recording()
+
+    answered = {row.request_id for row in of_kind(rows, "reply_sent")}
+    heard = {row.request_id for row in of_kind(rows, "reply_received", "reply_lost")}
+    assert answered == heard
+
+
+def test_an_answer_to_the_dead_is_lost():
+    rows = a_recording(Story(leader_dies_at_ms=18_089))
+
+    (lost,) = of_kind(rows, "reply_lost")
+    assert (lost.at_ms, lost.client, lost.request) == (18_092, "ada", "Heartbeat")
+
+
+def test_another_seed_gives_other_ids_to_the_same_story():
+    first, second = a_recording(seed=0), a_recording(seed=1)
+
+    assert {row.member for row in first} & {row.member for row in second} == {None}
+    assert [row.kind for row in first] == [row.kind for row in second]
+
+
+def test_a_member_alone_is_mourned_by_nobody():
+    rows = a_recording(Story(members=(ADA,)))
+
+    assert [row.state for row in of_kind(rows, "state_changed")][-2:] == [
+        "PreparingRebalance",
+        "Empty",
+    ]
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky"])
+def test_the_survivors_own_all_partitions_under(assignor):
+    rows = a_recording(Story(assignor=assignor))
+
+    partitions = [
+        row.partition for row in of_kind(rows, "partition_assigned") if row.generation == 2
+    ]
+    assert sorted(p for p in partitions if p is not None) == list(range(6))
+
+
+def test_a_crowd_of_members_comes_through_it():
+    crowd = tuple(StoryMember(f"member-{n:02}", 10 * n, n % 100) for n in range(40))
+
+    rows = a_recording(Story(members=crowd, partitions=100))
+
+    stable = of_kind(rows, "state_changed")[-1]
+    assert (stable.state, stable.count) == ("Stable", 39)
+
+
+def test_a_leader_cannot_die_before_there_is_one():
+    with pytest.raises(SimulationError, match="nobody leads the group yet at 3000 ms"):
+        play(Story(leader_dies_at_ms=3_000), Recorder(run="a-run", sink=NoSink()))
+
+
+def test_a_reply_that_no_script_foresees_is_an_error_of_the_story():
+    with pytest.raises(UnexpectedReply, match="ada heard INVALID_SESSION_TIMEOUT"):
+        play(Story(session_timeout_ms=10), Recorder(run="a-run", sink=NoSink()))
+
+
+def test_a_story_cannot_end_before_the_death_it_tells():
+    with pytest.raises(ValueError, match=r"run_for_ms \(5\) must be above leader_dies_at_ms"):
+        Story(run_for_ms=5)
+
+
+def test_members_who_beat_in_step_tell_the_same_story():
+    in_step = tuple(evolve(member, beats_late_ms=0) for member in (ADA, BEA, CAT))
+
+    rows = a_recording(Story(members=in_step))
+
+    assert of_kind(rows, "state_changed")[-1].state == "Stable"
