@@ -21,6 +21,13 @@ class TimerQueue:
     def __len__(self) -> int:
         return len(self._current)
 
+    def __copy__(self) -> TimerQueue:
+        twin = TimerQueue()
+        twin._heap = list(self._heap)
+        twin._current = dict(self._current)
+        twin._count = self._count
+        return twin
+
     def apply(self, changes: Iterable[TimerChange]) -> None:
         """Carry out what an outcome asks for."""
         for change in changes:

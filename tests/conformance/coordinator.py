@@ -8,7 +8,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from coordinator import ErrorCode, GroupConfig, GroupCoordinator, ListedIds, SeededIds
-from coordinator.invariants import check_all
+from coordinator.invariants import Watch, check_all
 from tests.conformance.matching import difference
 from tests.conformance.results import CaseResult
 from tests.conformance.words import REQUESTS, Metadata, Words, words_of
@@ -91,6 +91,7 @@ class Player:
     case: Words
     trace: Callable[[str], None] | None = None
     host: Host = field(init=False)
+    watch: Watch = field(factory=Watch)
     metadata: Metadata = field(factory=Metadata)
     names: dict[str, Words] = field(factory=dict)
     parked: dict[str, tuple[int, str | None]] = field(factory=dict)
@@ -123,6 +124,8 @@ class Player:
             else:
                 _CONTROLS[step["do"]](self, step)
             check_all(self.host.machine)
+            self.watch.see(self.host.events, self.host.machine)
+            self.host.events.clear()
             if self.trace is not None and not step["do"].startswith("expect"):
                 for line in _states(self.host.machine):
                     self._say(f"{'':>11}{line}")

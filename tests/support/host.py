@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from copy import copy
 
 from attrs import define, evolve, field
 
@@ -83,7 +83,17 @@ class Host:
             self.logs.setdefault(write.shard, []).extend(write.records)
         self.carry_out(self.machine.on_append(write, error, self.now_ms))
 
-    def run_out(self, requests: Iterable[Request]) -> None:
-        """Send many."""
-        for request in requests:
-            self.send(request)
+    def copy(self) -> Host:
+        """A host of its own with a copy of the machine."""
+        return Host(
+            machine=self.machine.copy(),
+            now_ms=self.now_ms,
+            timers=copy(self.timers),
+            logs={shard: list(log) for shard, log in self.logs.items()},
+            replies=dict(self.replies),
+            events=list(self.events),
+            next_errors=deque(self.next_errors),
+            is_log_silent=self.is_log_silent,
+            unspoken=deque(self.unspoken),
+            sent=self.sent,
+        )
