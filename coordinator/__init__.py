@@ -10,6 +10,7 @@ from coordinator.config import GroupConfig
 from coordinator.errors import CoordinatorError, ErrorCode
 from coordinator.events import Event, EventKind
 from coordinator.ids import IdSource, ListedIds, SeededIds
+from coordinator.local import LocalCoordinator, LocalMember
 from coordinator.machine import GroupCoordinator
 from coordinator.outcome import Outcome, Reply, Write
 from coordinator.shard import ShardStatus
@@ -27,6 +28,8 @@ __all__ = [
     "GroupState",
     "IdSource",
     "ListedIds",
+    "LocalCoordinator",
+    "LocalMember",
     "Outcome",
     "Reply",
     "SeededIds",
