@@ -267,8 +267,11 @@ class Broker(Host):
 
     def lists(self, **filters: Any) -> tuple[ListedGroup, ...]:
         """What ListGroups says."""
-        call: Call[ListGroupsResponse] = self.asks(ListGroupsRequest(**filters))
-        return call.response.groups
+        return self.lists_all(**filters).response.groups
+
+    def lists_all(self, **filters: Any) -> Call[ListGroupsResponse]:
+        """A ListGroups, for its error."""
+        return self.asks(ListGroupsRequest(**filters))
 
     def deletes(self, *group_ids: str | None) -> Call[DeleteGroupsResponse]:
         """A DeleteGroups."""
