@@ -27,8 +27,8 @@ def page() -> str:
     lines = [
         "# The states of a group",
         "",
-        "Printed from the tables in `coordinator/states.py`; a test compares the two. To change this",
-        "page, change the tables and run `python -m coordinator.states_page > docs/states.md`.",
+        "Printed from the tables in `coordinator/states.py`; a test compares the two. Change the",
+        "tables, then run `python -m coordinator.states_page > docs/states.md`.",
         "",
         *_diagram(),
         "",
