@@ -16,6 +16,19 @@ from attrs import field, fields, frozen
 
 from coordinator import EventKind
 
+__all__ = [
+    "COLUMNS",
+    "KINDS",
+    "SCHEMA_VERSION",
+    "Column",
+    "ColumnType",
+    "EventKind",
+    "Facts",
+    "Kind",
+    "Row",
+    "WorldEventKind",
+]
+
 #: Rises when a column or the meaning of a kind changes, so that readers can tell.
 SCHEMA_VERSION = 1
 

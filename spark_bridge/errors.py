@@ -1,0 +1,21 @@
+"""What can go wrong between a recording and an answer; one root, one sentence each."""
+
+from __future__ import annotations
+
+__all__ = ["NoSparkSession", "SchemaVersionRefused", "SparkBridgeError", "UnsuitableJava"]
+
+
+class SparkBridgeError(Exception):
+    """Spark cannot be used, or not on this recording; the message says what to do."""
+
+
+class UnsuitableJava(SparkBridgeError):
+    """There is no Java that Spark can run on; whoever set the machine up installs one."""
+
+
+class NoSparkSession(SparkBridgeError):
+    """Spark's own process ended before it was ready; its last words are in the message."""
+
+
+class SchemaVersionRefused(SparkBridgeError):
+    """A run was recorded in another version of the event schema; record it again."""

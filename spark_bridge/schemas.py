@@ -1,0 +1,67 @@
+"""Every StructType: what is read, and what each analysis returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructField, StructType
+
+from simulation.events import COLUMNS, ColumnType
+from spark_bridge import columns as c
+
+_SPARK_TYPES: Mapping[ColumnType, DataType] = {
+    ColumnType.INT32: IntegerType(),
+    ColumnType.INT64: LongType(),
+    ColumnType.TEXT: StringType(),
+}
+
+EVENTS = StructType(
+    [
+        StructField(column.name, _SPARK_TYPES[column.type], nullable=column.is_optional)
+        for column in COLUMNS
+    ]
+)
+
+
+def _of_events(*names: str) -> list[StructField]:
+    """Columns that an analysis hands on as they are."""
+    return [StructField(name, EVENTS[name].dataType) for name in names]
+
+
+STATE_INTERVALS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.SEQ, c.STATE, c.GENERATION),
+        StructField(c.ENTERED_MS, LongType()),
+        StructField(c.LEFT_MS, LongType()),
+        StructField(c.REASON, StringType()),
+    ]
+)
+
+OWNERSHIP_INTERVALS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.TOPIC, c.PARTITION),
+        *_of_events(c.SEQ, c.CLIENT, c.MEMBER, c.GENERATION),
+        StructField(c.OWNED_FROM_MS, LongType()),
+        StructField(c.OWNED_UNTIL_MS, LongType()),
+        StructField(c.ENDED_BY, StringType()),
+    ]
+)
+
+OWNERSHIP_GAPS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.TOPIC, c.PARTITION),
+        StructField(c.UNOWNED_FROM_MS, LongType()),
+        StructField(c.UNOWNED_UNTIL_MS, LongType()),
+        StructField(c.LAST_OWNER, StringType()),
+        StructField(c.NEXT_OWNER, StringType()),
+    ]
+)
+
+DETECTIONS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.CLIENT, c.MEMBER),
+        StructField(c.CRASHED_MS, LongType()),
+        StructField(c.REMOVED_MS, LongType()),
+        StructField(c.REASON, StringType()),
+    ]
+)
