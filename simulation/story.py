@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from attrs.validators import ge, min_len
 
 from client.assignors import Cluster, new_assignor
-from coordinator import ClusterView, GroupCoordinator, SeededIds, Topic
+from coordinator import ClusterView, CoordinatorError, GroupCoordinator, SeededIds, Topic
 from simulation.errors import SimulationError
 from simulation.events import WorldEventKind
 from simulation.hosts import CoordinatorHost
@@ -71,7 +71,11 @@ def play(story: Story, recorder: Recorder, *, seed: int = 0) -> None:
     stage.kernel.at(
         Turn(story.leader_dies_at_ms, Rank.SCRIPT, "", 0), partial(_crash_the_leader, stage)
     )
-    stage.kernel.run_until(story.run_for_ms)
+    try:
+        stage.kernel.run_until(story.run_for_ms)
+    except (CoordinatorError, SimulationError) as error:
+        error.add_note(f"story {story.name}, seed {seed}, at {stage.kernel.now_ms} ms")
+        raise
     recorder.record(WorldEventKind.RUN_ENDED, story.run_for_ms, stage.started)
 
 

@@ -211,8 +211,10 @@ def test_a_leader_cannot_die_before_there_is_one():
 
 
 def test_a_reply_that_no_script_foresees_is_an_error_of_the_story():
-    with pytest.raises(UnexpectedReply, match="ada heard INVALID_SESSION_TIMEOUT"):
-        play(Story(session_timeout_ms=10), Recorder(run="a-run", sink=NoSink()))
+    with pytest.raises(UnexpectedReply, match="ada heard INVALID_SESSION_TIMEOUT") as caught:
+        play(Story(session_timeout_ms=10), Recorder(run="a-run", sink=NoSink()), seed=7)
+
+    assert caught.value.__notes__ == ["story leader_dies, seed 7, at 4 ms"]
 
 
 def test_a_story_cannot_end_before_the_death_it_tells():

@@ -1,0 +1,52 @@
+"""The same story and seed give the same bytes, whatever Python's hash seed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from simulation.recording import record_run
+from simulation.story import Story
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = """
+import sys
+from pathlib import Path
+from simulation.recording import record_run
+from simulation.story import Story, StoryMember
+
+crowd = tuple(StoryMember(f"member-{n}", 7 * n, n) for n in range(25))
+record_run(Story(members=crowd, partitions=60, assignor="sticky"), Path(sys.argv[1]), seed=5)
+"""
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def recorded_under(hash_seed: str, folder: Path) -> dict[str, bytes]:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    command = [sys.executable, "-c", PROGRAM, str(folder)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return files_of(folder)
+
+
+def test_two_processes_with_different_hash_seeds_record_the_same_bytes(tmp_path):
+    first = recorded_under("1", tmp_path / "one")
+    second = recorded_under("2", tmp_path / "two")
+
+    assert sorted(first) == [
+        "leader_dies-seed-5/events/part-0.parquet",
+        "leader_dies-seed-5/run.json",
+    ]
+    assert first == second
+
+
+def test_a_second_run_in_the_same_process_records_the_same_bytes(tmp_path):
+    record_run(Story(), tmp_path / "one")
+    record_run(Story(), tmp_path / "two")
+
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
