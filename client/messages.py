@@ -1,0 +1,262 @@
+"""Requests and replies of the APIs that only consumers and data brokers speak.
+
+Same style as `coordinator.protocol`, which has the group's own. Records are ranges of offsets:
+a million of them cost no more than ten.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from attrs import frozen
+
+from client.errors import AnyError
+from coordinator.errors import ErrorCode
+from coordinator.protocol import (
+    INVALID_OFFSET,
+    NO_PARTITION_LEADER_EPOCH,
+    ZERO_TOPIC_ID,
+    Request,
+)
+
+NO_NODE_ID = -1
+NO_SESSION_ID = 0
+INITIAL_SESSION_EPOCH = 0
+FINAL_SESSION_EPOCH = -1
+
+
+class IsolationLevel(Enum):
+    """Whether records of open transactions are shown."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+class LogEdge(Enum):
+    """The two ends of a log that ListOffsets can be asked for by name."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+@frozen(kw_only=True)
+class DataResponse:
+    """What every reply here has: one error for all of it."""
+
+    error_code: AnyError = ErrorCode.NONE
+
+
+# --- Metadata ------------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class MetadataRequest(Request):
+    """Who are the brokers, and who leads these topics? `topics` None means all of them."""
+
+    API_KEY = 3
+    VERSIONS = range(14)
+
+    topics: tuple[str, ...] | None = None
+    allow_auto_topic_creation: bool = True
+
+
+@frozen(kw_only=True)
+class MetadataResponseBroker:
+    """A broker's address and rack."""
+
+    node_id: int
+    host: str = "broker"
+    port: int = 9092
+    rack: str | None = None
+
+
+@frozen(kw_only=True)
+class MetadataResponsePartition:
+    """A partition's leader and replicas; leader -1 when there is none."""
+
+    partition_index: int
+    leader_id: int = NO_NODE_ID
+    leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+    replica_nodes: tuple[int, ...] = ()
+    offline_replicas: tuple[int, ...] = ()
+    error_code: AnyError = ErrorCode.NONE
+
+
+@frozen(kw_only=True)
+class MetadataResponseTopic:
+    """A topic, or why there is nothing to tell of it."""
+
+    name: str
+    topic_id: str = ZERO_TOPIC_ID
+    is_internal: bool = False
+    partitions: tuple[MetadataResponsePartition, ...] = ()
+    error_code: AnyError = ErrorCode.NONE
+
+
+@frozen(kw_only=True)
+class MetadataResponse(DataResponse):
+    """The cluster as one broker sees it."""
+
+    brokers: tuple[MetadataResponseBroker, ...] = ()
+    topics: tuple[MetadataResponseTopic, ...] = ()
+
+
+# --- ListOffsets ---------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class ListOffsetsPartition:
+    """One partition and the place in its log: an end, or the first record from a time on."""
+
+    topic: str
+    partition_index: int
+    timestamp: LogEdge | int
+    current_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+
+
+@frozen(kw_only=True)
+class ListOffsetsRequest(Request):
+    """Which offsets are there?"""
+
+    API_KEY = 2
+    VERSIONS = range(1, 12)
+
+    partitions: tuple[ListOffsetsPartition, ...]
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    timeout_ms: int = 30_000
+
+
+@frozen(kw_only=True)
+class ListOffsetsPartitionResponse:
+    """One partition's offset; -1 when no record is there."""
+
+    topic: str
+    partition_index: int
+    offset: int = INVALID_OFFSET
+    timestamp: int | None = None
+    leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+    error_code: AnyError = ErrorCode.NONE
+
+
+@frozen(kw_only=True)
+class ListOffsetsResponse(DataResponse):
+    """One entry per partition of the request."""
+
+    partitions: tuple[ListOffsetsPartitionResponse, ...] = ()
+
+
+# --- OffsetForLeaderEpoch ------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class OffsetForLeaderPartition:
+    """One partition and the epoch whose end is asked for."""
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    current_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+
+
+@frozen(kw_only=True)
+class OffsetForLeaderEpochRequest(Request):
+    """Where did these epochs end?"""
+
+    API_KEY = 23
+    VERSIONS = range(2, 5)
+
+    partitions: tuple[OffsetForLeaderPartition, ...]
+
+
+@frozen(kw_only=True)
+class EpochEndOffset:
+    """The end of an epoch; -1 when the broker knows none."""
+
+    topic: str
+    partition: int
+    leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+    end_offset: int = INVALID_OFFSET
+    error_code: AnyError = ErrorCode.NONE
+
+
+@frozen(kw_only=True)
+class OffsetForLeaderEpochResponse(DataResponse):
+    """One entry per partition of the request."""
+
+    partitions: tuple[EpochEndOffset, ...] = ()
+
+
+# --- Fetch ---------------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class FetchPartition:
+    """One partition and where to read on."""
+
+    topic: str
+    partition: int
+    fetch_offset: int
+    current_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+    partition_max_bytes: int = 1_048_576
+
+
+@frozen(kw_only=True)
+class FetchRequest(Request):
+    """Give me what comes next, as soon as there is `min_bytes` of it or `max_wait_ms` passed."""
+
+    API_KEY = 1
+    VERSIONS = range(4, 19)
+
+    partitions: tuple[FetchPartition, ...] = ()
+    forgotten: tuple[tuple[str, int], ...] = ()
+    max_wait_ms: int = 500
+    min_bytes: int = 1
+    max_bytes: int = 52_428_800
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    rack_id: str = ""
+    session_id: int = NO_SESSION_ID
+    session_epoch: int = INITIAL_SESSION_EPOCH
+
+
+@frozen(kw_only=True)
+class RecordBatch:
+    """Records of one epoch: offsets `first` up to, but not including, `end`.
+
+    `next_offset` is where reading goes on. It lies beyond `end` where the log was compacted, and
+    a batch without records (a transaction's marker) has `end` equal to `first`.
+    """
+
+    first: int
+    end: int
+    next_offset: int = INVALID_OFFSET
+    leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+
+    def __attrs_post_init__(self) -> None:
+        """Go on right behind the records unless told otherwise."""
+        if self.next_offset == INVALID_OFFSET:
+            object.__setattr__(self, "next_offset", self.end)
+
+
+@frozen(kw_only=True)
+class FetchPartitionResponse:
+    """What one partition has, or why it has nothing."""
+
+    topic: str
+    partition_index: int
+    batches: tuple[RecordBatch, ...] = ()
+    high_watermark: int = INVALID_OFFSET
+    last_stable_offset: int = INVALID_OFFSET
+    log_start_offset: int = INVALID_OFFSET
+    preferred_read_replica: int = NO_NODE_ID
+    current_leader_id: int = NO_NODE_ID
+    current_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+    error_code: AnyError = ErrorCode.NONE
+
+
+@frozen(kw_only=True)
+class FetchResponse(DataResponse):
+    """One entry per partition; within a session, only those with news."""
+
+    session_id: int = NO_SESSION_ID
+    partitions: tuple[FetchPartitionResponse, ...] = ()
+    node_endpoints: tuple[MetadataResponseBroker, ...] = ()

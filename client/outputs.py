@@ -1,0 +1,55 @@
+"""What a consumer tells its host, in order: facts in the past tense, each with its time.
+
+Requests and connections have their outputs in `client.network`; these are the application's.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from client.listeners import Offsets, Partitions
+from client.records import RecordRange
+
+
+@frozen(kw_only=True)
+class ListenerCalled:
+    """A rebalance callback of the application begins."""
+
+    at_ms: int
+    name: str
+    partitions: Partitions
+
+
+@frozen(kw_only=True)
+class ListenerReturned:
+    """A rebalance callback ended, with an error if it raised."""
+
+    at_ms: int
+    name: str
+    error: Exception | None = None
+
+
+@frozen(kw_only=True)
+class CommitCallbackCalled:
+    """The application heard how an asynchronous commit ended."""
+
+    at_ms: int
+    offsets: Offsets
+    error: Exception | None
+
+
+@frozen(kw_only=True)
+class RecordsReturned:
+    """A poll handed out records."""
+
+    at_ms: int
+    ranges: tuple[RecordRange, ...]
+
+
+@frozen(kw_only=True)
+class ApplicationEnded:
+    """The application's coroutine returned or raised."""
+
+    at_ms: int
+    value: object = None
+    error: BaseException | None = None

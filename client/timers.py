@@ -1,0 +1,117 @@
+"""Virtual time inside a consumer: a clock that the host moves, and timers that read it.
+
+A timer remembers the time at which it was last updated, as Kafka's does, and answers by that
+time; where Kafka forgets to update one, so do we. Every timer that somebody still holds can be
+moved with `Clock.shift`, which is how a host jumps over quiet time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from enum import Enum
+from typing import Any
+from weakref import WeakSet
+
+from attrs import define, field
+
+#: Later than any time that is ever reached.
+NEVER = 2**63 - 1
+#: Earlier than any time that matters: Kafka's clocks stand far from zero, ours begins there.
+LONG_AGO = -(2**62)
+
+
+@define(eq=False)
+class Clock:
+    """The consumer's time in milliseconds; its host moves it, nobody else."""
+
+    now_ms: int = 0
+    _timers: WeakSet[Timer] = field(init=False, factory=WeakSet)
+
+    def timer(self, timeout_ms: int) -> Timer:
+        """A timer that starts now."""
+        timer = Timer(self, self.now_ms, self.now_ms, NEVER, timeout_ms)
+        timer.reset(timeout_ms)
+        self._timers.add(timer)
+        return timer
+
+    def shift(self, by_ms: int) -> None:
+        """Move the clock and every timer; what was due in a second still is."""
+        self.now_ms += by_ms
+        for timer in self._timers:
+            timer.shift(by_ms)
+
+
+@define(eq=False, weakref_slot=True)
+class Timer:
+    """A time limit as Kafka's `Timer` keeps it: it expires at its deadline, not after it."""
+
+    clock: Clock
+    current_ms: int
+    start_ms: int
+    deadline_ms: int
+    timeout_ms: int
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the deadline had come when this timer was last updated."""
+        return self.current_ms >= self.deadline_ms
+
+    @property
+    def remaining_ms(self) -> int:
+        """Time left when this timer was last updated."""
+        return max(0, self.deadline_ms - self.current_ms)
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Time since the last reset, by the last update."""
+        return self.current_ms - self.start_ms
+
+    def update(self, now_ms: int | None = None) -> None:
+        """Look at the clock, or take a time that the caller has read already."""
+        self.current_ms = max(self.clock.now_ms if now_ms is None else now_ms, self.current_ms)
+
+    def reset(self, timeout_ms: int) -> None:
+        """Begin anew at the time of the last update."""
+        self.timeout_ms = timeout_ms
+        self.start_ms = self.current_ms
+        self.deadline_ms = min(NEVER, self.current_ms + timeout_ms)
+
+    def update_and_reset(self, timeout_ms: int) -> None:
+        """Begin anew now."""
+        self.update()
+        self.reset(timeout_ms)
+
+    def shift(self, by_ms: int) -> None:
+        """Move everything but a deadline that never comes."""
+        self.current_ms += by_ms
+        self.start_ms += by_ms
+        if self.deadline_ms != NEVER:
+            self.deadline_ms += by_ms
+
+
+class WaitKind(Enum):
+    """What a thread of the consumer waits for."""
+
+    NETWORK = "network"
+    SLEEP = "sleep"
+    MONITOR = "monitor"
+
+
+def _no_news() -> bool:
+    return False
+
+
+@define(eq=False)
+class Wait:
+    """What a coroutine of the consumer yields: until when it waits, and for what."""
+
+    kind: WaitKind
+    deadline_ms: int
+    has_news: Callable[[], bool] = _no_news
+
+    def is_over(self, now_ms: int) -> bool:
+        """Whether the time has come, or the news."""
+        return self.deadline_ms <= now_ms or self.has_news()
+
+    def __await__(self) -> Generator[Wait, Any, None]:
+        yield self
