@@ -1,0 +1,262 @@
+"""Connections to brokers: what we know of each, and when it may be tried again.
+
+`ConnectionStates` is Kafka's `ClusterConnectionStates`; `Channels` stands where Kafka has a
+socket selector. Opening a connection takes no time: the host says beforehand how attempts end
+(`Link`), and an accepted one is ready at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+
+from attrs import define, field
+
+from client.backoff import ExponentialBackoff
+from client.timers import LONG_AGO, NEVER
+
+
+class Link(Enum):
+    """What becomes of an attempt to open a connection."""
+
+    ACCEPT = "accept"
+    REFUSE = "refuse"
+    HANG = "hang"
+
+
+class ConnectionState(Enum):
+    """How far a connection is, as the client believes."""
+
+    DISCONNECTED = "disconnected"
+    CONNECTING = "connecting"
+    READY = "ready"
+
+
+@define(eq=False)
+class _NodeState:
+    host: str
+    last_attempt_ms: int
+    reconnect_backoff_ms: int
+    setup_timeout_ms: int
+    state: ConnectionState = ConnectionState.CONNECTING
+    failed_attempts: int = 0
+    failed_connect_attempts: int = 0
+
+
+@define(eq=False, kw_only=True)
+class ConnectionStates:
+    """Every connection's state, and the back-off before it may be opened again."""
+
+    reconnect_backoff: ExponentialBackoff
+    setup_timeout: ExponentialBackoff
+    _nodes: dict[str, _NodeState] = field(factory=dict)
+
+    def state_of(self, connection: str) -> ConnectionState | None:
+        """The state, or None for one that was never tried."""
+        node = self._nodes.get(connection)
+        return None if node is None else node.state
+
+    def can_connect(self, connection: str, now_ms: int) -> bool:
+        """Whether it is down and its back-off is over."""
+        node = self._nodes.get(connection)
+        if node is None:
+            return True
+        return (
+            node.state is ConnectionState.DISCONNECTED
+            and now_ms - node.last_attempt_ms >= node.reconnect_backoff_ms
+        )
+
+    def connection_delay_ms(self, connection: str, now_ms: int) -> int:
+        """How long until it makes sense to look at this connection again."""
+        node = self._nodes.get(connection)
+        if node is None:
+            return 0
+        if node.state is ConnectionState.CONNECTING:
+            return node.setup_timeout_ms
+        if node.state is ConnectionState.DISCONNECTED:
+            return max(node.reconnect_backoff_ms - (now_ms - node.last_attempt_ms), 0)
+        return NEVER
+
+    def is_unavailable(self, connection: str, now_ms: int) -> bool:
+        """Whether it is down and must not be tried yet."""
+        return self.is_disconnected(connection) and self.connection_delay_ms(connection, now_ms) > 0
+
+    def is_disconnected(self, connection: str) -> bool:
+        """Whether it was tried or open, and is down."""
+        return self.state_of(connection) is ConnectionState.DISCONNECTED
+
+    def is_connecting(self, connection: str) -> bool:
+        """Whether it is being opened."""
+        return self.state_of(connection) is ConnectionState.CONNECTING
+
+    def is_ready(self, connection: str) -> bool:
+        """Whether requests can go out on it."""
+        return self.state_of(connection) is ConnectionState.READY
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether any connection is ready."""
+        return any(node.state is ConnectionState.READY for node in self._nodes.values())
+
+    def last_attempt_ms(self, connection: str) -> int:
+        """When it was last tried or lost."""
+        node = self._nodes.get(connection)
+        return LONG_AGO if node is None else node.last_attempt_ms
+
+    def connecting(self, connection: str, now_ms: int, host: str) -> None:
+        """An attempt begins; a broker that moved to another host begins without a past."""
+        node = self._nodes.get(connection)
+        if node is None or node.host != host:
+            self._nodes[connection] = _NodeState(
+                host,
+                now_ms,
+                self.reconnect_backoff.backoff_ms(0),
+                self.setup_timeout.backoff_ms(0),
+            )
+            return
+        node.last_attempt_ms = now_ms
+        node.state = ConnectionState.CONNECTING
+
+    def ready(self, connection: str) -> None:
+        """The attempt succeeded."""
+        node = self._nodes[connection]
+        node.state = ConnectionState.READY
+        node.failed_attempts = 0
+        node.reconnect_backoff_ms = self.reconnect_backoff.backoff_ms(0)
+        self._reset_setup_timeout(node)
+
+    def disconnected(self, connection: str, now_ms: int) -> None:
+        """The connection is gone, or the attempt failed."""
+        node = self._nodes[connection]
+        node.last_attempt_ms = now_ms
+        node.reconnect_backoff_ms = self.reconnect_backoff.backoff_ms(node.failed_attempts)
+        node.failed_attempts += 1
+        if node.state is ConnectionState.CONNECTING:
+            node.failed_connect_attempts += 1
+            node.setup_timeout_ms = self.setup_timeout.backoff_ms(node.failed_connect_attempts)
+        else:
+            self._reset_setup_timeout(node)
+        node.state = ConnectionState.DISCONNECTED
+
+    def timed_out(self, now_ms: int) -> list[str]:
+        """The attempts that have taken too long."""
+        return [
+            connection
+            for connection, node in self._nodes.items()
+            if node.state is ConnectionState.CONNECTING
+            and now_ms - node.last_attempt_ms > node.setup_timeout_ms
+        ]
+
+    def shift(self, by_ms: int) -> None:
+        """Move every time that is kept here."""
+        for node in self._nodes.values():
+            node.last_attempt_ms += by_ms
+
+    def _reset_setup_timeout(self, node: _NodeState) -> None:
+        node.failed_connect_attempts = 0
+        node.setup_timeout_ms = self.setup_timeout.backoff_ms(0)
+
+
+class ChannelState(Enum):
+    """What is really true of a connection, whether or not the client has noticed."""
+
+    OPEN = "open"
+    REFUSED = "refused"
+    HANGING = "hanging"
+    CUT = "cut"
+
+
+#: How an attempt looks from below, by what the host said would become of it.
+_OPENED_AS = {
+    Link.ACCEPT: ChannelState.OPEN,
+    Link.REFUSE: ChannelState.REFUSED,
+    Link.HANG: ChannelState.HANGING,
+}
+
+
+@define(eq=False)
+class Channel:
+    """One opened connection and the replies that have arrived on it, in order."""
+
+    state: ChannelState
+    inbound: deque[object] = field(factory=deque)
+
+
+@define(eq=False)
+class Received:
+    """What one look at the network brought: one reply per connection, and those that went."""
+
+    replies: list[tuple[str, object]] = field(factory=list)
+    gone: list[str] = field(factory=list)
+
+
+@define(eq=False)
+class Channels:
+    """All open connections, in the order of opening; replies and cuts wait here to be noticed."""
+
+    links: dict[str, Link] = field(factory=dict)
+    _open: dict[str, Channel] = field(factory=dict)
+    #: Whether the present or next wait ends at once: something was sent, opened or called.
+    _woken: bool = False
+
+    def open(self, connection: str) -> Link:
+        """Open a connection; an accepted one also ends the next wait."""
+        link = self.links.get(connection, Link.ACCEPT)
+        self._open[connection] = Channel(_OPENED_AS[link])
+        if link is Link.ACCEPT:
+            self._woken = True
+        return link
+
+    def close(self, connection: str) -> Channel | None:
+        """Give up a connection and what has arrived on it."""
+        return self._open.pop(connection, None)
+
+    def get(self, connection: str) -> Channel | None:
+        """The channel, if the connection is open or being opened."""
+        return self._open.get(connection)
+
+    @property
+    def names(self) -> list[str]:
+        """All connections, in the order of opening."""
+        return list(self._open)
+
+    def is_usable(self, connection: str) -> bool:
+        """Whether bytes can be written, also into a cut that nobody has noticed."""
+        channel = self._open.get(connection)
+        return channel is not None and channel.state in (ChannelState.OPEN, ChannelState.CUT)
+
+    def sent(self, connection: str) -> None:  # noqa: ARG002
+        """A request was put on the wire; the next wait ends at once, as with Kafka's selector."""
+        self._woken = True
+
+    def wake(self) -> None:
+        """End the present or next wait."""
+        self._woken = True
+
+    def cut(self, connection: str) -> None:
+        """The broker closes the connection; what had arrived before can still be read."""
+        channel = self._open.get(connection)
+        if channel is not None and channel.state is ChannelState.OPEN:
+            channel.state = ChannelState.CUT
+
+    def has_events(self) -> bool:
+        """Whether a wait would end at once."""
+        return self._woken or any(
+            channel.inbound or channel.state in (ChannelState.REFUSED, ChannelState.CUT)
+            for channel in self._open.values()
+        )
+
+    def receive(self) -> Received:
+        """Take what there is: from each connection one reply, or the news that it is gone."""
+        self._woken = False
+        received = Received()
+        for connection, channel in list(self._open.items()):
+            if channel.state is ChannelState.REFUSED:
+                received.gone.append(connection)
+            elif channel.inbound:
+                received.replies.append((connection, channel.inbound.popleft()))
+            elif channel.state is ChannelState.CUT:
+                received.gone.append(connection)
+        for connection in received.gone:
+            del self._open[connection]
+        return received

@@ -1,0 +1,398 @@
+"""Kafka's `NetworkClient`: requests in flight, their time-outs, reconnecting, metadata refresh.
+
+One call of `poll` is one network pass. It may wait; everything else here is immediate. Above it,
+`client.dispatch` keeps what could not be sent yet and runs the handlers of what came back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from attrs import define, field, frozen
+
+from client.connections import Channels, ChannelState, ConnectionStates, Link, Received
+from client.errors import DataErrorCode
+from client.java_maps import filled_with_texts
+from client.messages import MetadataRequest, MetadataResponse
+from client.metadata import ConsumerMetadata
+from client.partitions import BrokerNode
+from client.settings import ConsumerConfig
+from client.threads import Threads
+from client.timers import LONG_AGO, NEVER, Clock, Wait, WaitKind
+from coordinator.protocol import Request
+
+#: A connection carries at most so many unanswered requests.
+MAX_IN_FLIGHT_PER_CONNECTION = 100
+
+
+@frozen(kw_only=True)
+class RequestSent:
+    """A request left on a connection; `lost`: into one that the broker had closed already."""
+
+    at_ms: int
+    connection: str
+    request: Request
+    by_heartbeat: bool
+    lost: bool
+
+
+@frozen(kw_only=True)
+class ConnectionAttempted:
+    """The consumer tried to open a connection."""
+
+    at_ms: int
+    connection: str
+    link: Link
+
+
+@frozen(kw_only=True)
+class ConnectionClosed:
+    """The consumer closed a connection, giving up so many unanswered requests."""
+
+    at_ms: int
+    connection: str
+    unanswered: int
+
+
+@define(eq=False, kw_only=True)
+class ClientRequest:
+    """A request on its way to a node, and who handles its end: a reply, or None for a loss."""
+
+    node: BrokerNode
+    request: Request
+    created_ms: int
+    timeout_ms: int
+    on_end: Callable[[object | None], None]
+    sent_ms: int = LONG_AGO
+    is_internal: bool = False
+
+
+@frozen
+class _LeastLoaded:
+    node: BrokerNode | None
+    any_ready: bool
+
+
+@define(eq=False, kw_only=True)
+class NetworkClient:
+    """The lower half of a consumer's network."""
+
+    config: ConsumerConfig
+    clock: Clock
+    metadata: ConsumerMetadata
+    states: ConnectionStates
+    pick: Callable[[int], int]
+    threads: Threads
+    tell: Callable[[object], None]
+    channels: Channels = field(factory=Channels)
+    #: Connections whose broker has told which versions it speaks.
+    versions_known: set[str] = field(factory=set)
+    is_closed: bool = False
+    _in_flight: dict[str, deque[ClientRequest]] = field(factory=dict)
+    _aborted: list[ClientRequest] = field(factory=list)
+    _last_request_id: int = 0
+    #: The version of the Metadata request that is in flight.
+    _metadata_in_progress: int | None = None
+    _metadata_attempt_start_ms: int | None = None
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    def next_request_id(self) -> int:
+        """A number for the next request."""
+        self._last_request_id += 1
+        return self._last_request_id
+
+    def in_flight(self, connection: str | None = None) -> list[ClientRequest]:
+        """Requests that were sent and have not ended, oldest first on each connection."""
+        if connection is not None:
+            return list(self._in_flight.get(connection, ()))
+        return [request for queue in self._in_flight.values() for request in queue]
+
+    @property
+    def in_flight_count(self) -> int:
+        """How many requests have been sent and have not ended."""
+        return sum(map(len, self._in_flight.values()))
+
+    def has_in_flight(self, connection: str) -> bool:
+        """Whether some request on this connection has not ended."""
+        return bool(self._in_flight.get(connection))
+
+    def is_ready(self, node: BrokerNode, now_ms: int) -> bool:
+        """Whether a request may go out now; an update of metadata that is due goes first."""
+        return not self._is_metadata_due(now_ms) and self._can_send(node.connection)
+
+    def is_unavailable(self, node: BrokerNode) -> bool:
+        """Whether a node's connection failed and is in its back-off."""
+        return self.states.is_unavailable(node.connection, self.clock.now_ms)
+
+    def least_loaded_node(self, now_ms: int) -> BrokerNode | None:
+        """The node with the fewest requests in flight; among equals, chance decides."""
+        return self._least_loaded(now_ms).node
+
+    # --- doing ------------------------------------------------------------------------------------
+
+    def ready(self, node: BrokerNode, now_ms: int) -> bool:
+        """Whether a request may go out now, after trying to connect if that is what is missing."""
+        if self.is_ready(node, now_ms):
+            return True
+        if self.states.can_connect(node.connection, now_ms):
+            self._connect(node, now_ms)
+        return self.is_ready(node, now_ms)
+
+    def send(self, request: ClientRequest, now_ms: int) -> None:
+        """Put a request on the wire."""
+        request.sent_ms = now_ms
+        connection = request.node.connection
+        self._in_flight.setdefault(connection, deque()).append(request)
+        self.channels.sent(connection)
+        channel = self.channels.get(connection)
+        self.tell(
+            RequestSent(
+                at_ms=self.clock.now_ms,
+                connection=connection,
+                request=request.request,
+                by_heartbeat=self.threads.on_heartbeat_thread,
+                lost=channel is None or channel.state is ChannelState.CUT,
+            )
+        )
+
+    def disconnect(self, connection: str) -> None:
+        """Give up a connection; what was in flight on it ends with the next pass."""
+        if self.states.is_disconnected(connection):
+            return
+        self._close_channel(connection)
+        self._cancel(connection, self.clock.now_ms, self._aborted)
+        self.states.disconnected(connection, self.clock.now_ms)
+
+    async def poll(self, timeout_ms: int, now_ms: int) -> None:
+        """Make one pass: refresh metadata if due, wait for news, and end what has an end."""
+        ended: list[tuple[ClientRequest, object | None]] = []
+        if self._aborted:
+            aborted, self._aborted = self._aborted, []
+            ended.extend((request, None) for request in aborted)
+        else:
+            metadata_ms = self._maybe_update_metadata(now_ms)
+            received = await self._select(
+                min(timeout_ms, metadata_ms, self.config.request_timeout_ms)
+            )
+            self._handle_received(received, ended)
+        for request, reply in ended:
+            request.on_end(reply)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.is_closed = True
+        for connection in self.channels.names:
+            self._close_channel(connection)
+
+    def shift(self, by_ms: int) -> None:
+        """Move every time that is kept here."""
+        self.states.shift(by_ms)
+        for request in self.in_flight() + self._aborted:
+            request.created_ms += by_ms
+            request.sent_ms += by_ms
+        start_ms = self._metadata_attempt_start_ms
+        if start_ms is not None and start_ms != LONG_AGO:
+            self._metadata_attempt_start_ms = start_ms + by_ms
+
+    # --- one pass ---------------------------------------------------------------------------------
+
+    async def _select(self, timeout_ms: int) -> Received:
+        if timeout_ms > 0 and not self.channels.has_events():
+            deadline_ms = min(NEVER, self.clock.now_ms + timeout_ms)
+            await Wait(WaitKind.NETWORK, deadline_ms, self.channels.has_events)
+        return self.channels.receive()
+
+    def _handle_received(
+        self, received: Received, ended: list[tuple[ClientRequest, object | None]]
+    ) -> None:
+        now_ms = self.clock.now_ms
+        for connection, reply in received.replies:
+            request = self._in_flight[connection].popleft()
+            if request.is_internal:
+                assert isinstance(reply, MetadataResponse)
+                self._on_metadata(reply, now_ms)
+            else:
+                ended.append((request, reply))
+        lost: list[ClientRequest] = []
+        for connection in received.gone:
+            self._on_disconnected(connection, now_ms, lost)
+        for connection in self.states.timed_out(now_ms):
+            self._close_channel(connection)
+            self._on_disconnected(connection, now_ms, lost)
+        for connection in self._with_timed_out_requests(now_ms):
+            self._close_channel(connection)
+            self._on_disconnected(connection, now_ms, lost)
+        self._maybe_rebootstrap(now_ms, lost)
+        ended.extend((request, None) for request in lost)
+
+    def _with_timed_out_requests(self, now_ms: int) -> list[str]:
+        late = {
+            str(queue[0].node.id): connection
+            for connection, queue in self._in_flight.items()
+            if any(now_ms - request.sent_ms > request.timeout_ms for request in queue)
+        }
+        return [late[node_id] for node_id in filled_with_texts(late)]
+
+    def _on_disconnected(self, connection: str, now_ms: int, lost: list[ClientRequest]) -> None:
+        self.states.disconnected(connection, now_ms)
+        self.versions_known.discard(connection)
+        self._cancel(connection, now_ms, lost)
+        if self._is_metadata_due(now_ms):
+            self._fail_metadata(now_ms)
+        self.metadata.request_update()
+
+    def _cancel(self, connection: str, now_ms: int, lost: list[ClientRequest]) -> None:
+        for request in self._in_flight.pop(connection, ()):
+            if request.is_internal:
+                self._fail_metadata(now_ms)
+            else:
+                lost.append(request)
+
+    # --- connections ------------------------------------------------------------------------------
+
+    def _can_send(self, connection: str) -> bool:
+        return (
+            self.states.is_ready(connection)
+            and self.channels.is_usable(connection)
+            and len(self._in_flight.get(connection, ())) < MAX_IN_FLIGHT_PER_CONNECTION
+        )
+
+    def _connect(self, node: BrokerNode, now_ms: int) -> None:
+        connection = node.connection
+        self.states.connecting(connection, now_ms, node.host)
+        link = self.channels.open(connection)
+        self.tell(ConnectionAttempted(at_ms=self.clock.now_ms, connection=connection, link=link))
+        if link is Link.ACCEPT:
+            self.versions_known.add(connection)
+            self.states.ready(connection)
+
+    def _close_channel(self, connection: str) -> None:
+        channel = self.channels.close(connection)
+        if channel is None:
+            return
+        unanswered = 0
+        if channel.state is ChannelState.OPEN:
+            unanswered = len(self._in_flight.get(connection, ())) - len(channel.inbound)
+        self.tell(
+            ConnectionClosed(at_ms=self.clock.now_ms, connection=connection, unanswered=unanswered)
+        )
+
+    def _least_loaded(self, now_ms: int) -> _LeastLoaded:
+        nodes = self.metadata.nodes
+        offset = self.pick(len(nodes))
+        in_order = nodes[offset:] + nodes[:offset]
+        fewest = NEVER
+        ready: BrokerNode | None = None
+        connecting: BrokerNode | None = None
+        connectable: BrokerNode | None = None
+        any_ready = False
+        for node in in_order:
+            connection = node.connection
+            any_ready = any_ready or (
+                self.states.is_ready(connection) and self.channels.is_usable(connection)
+            )
+            if self._can_send(connection):
+                count = len(self._in_flight.get(connection, ()))
+                if count == 0:
+                    return _LeastLoaded(node, any_ready=True)
+                if count < fewest:
+                    fewest, ready = count, node
+            elif self.states.is_connecting(connection):
+                connecting = node
+            elif self.states.can_connect(connection, now_ms) and (
+                connectable is None
+                or self.states.last_attempt_ms(connectable.connection)
+                > self.states.last_attempt_ms(connection)
+            ):
+                connectable = node
+        return _LeastLoaded(ready or connecting or connectable, any_ready)
+
+    # --- metadata ---------------------------------------------------------------------------------
+
+    def _is_metadata_due(self, now_ms: int) -> bool:
+        return (
+            self._metadata_in_progress is None and self.metadata.time_to_next_update_ms(now_ms) == 0
+        )
+
+    def _maybe_update_metadata(self, now_ms: int) -> int:
+        """Ask for metadata if it is due; say after how long to look again."""
+        wait_ms = self.metadata.time_to_next_update_ms(now_ms)
+        if self._metadata_in_progress is not None:
+            wait_ms = max(wait_ms, self.config.request_timeout_ms)
+        if wait_ms > 0:
+            return wait_ms
+        if self._metadata_attempt_start_ms is None:
+            self._metadata_attempt_start_ms = now_ms
+        choice = self._least_loaded(now_ms)
+        if self.config.rebootstraps and choice.node is None and not choice.any_ready:
+            self._rebootstrap(now_ms)
+            choice = self._least_loaded(now_ms)
+        if choice.node is None:
+            return self.config.reconnect_backoff_ms
+        return self._ask_for_metadata(choice.node, now_ms)
+
+    def _ask_for_metadata(self, node: BrokerNode, now_ms: int) -> int:
+        if self._can_send(node.connection):
+            self._send_metadata_request(node, now_ms)
+            return self.config.request_timeout_ms
+        if any(self.states.is_connecting(other.connection) for other in self.metadata.nodes):
+            return self.config.reconnect_backoff_ms
+        if self.states.can_connect(node.connection, now_ms):
+            self._connect(node, now_ms)
+            return self.config.reconnect_backoff_ms
+        return NEVER
+
+    def _send_metadata_request(self, node: BrokerNode, now_ms: int) -> None:
+        wanted = self.metadata.next_request()
+        self._metadata_in_progress = wanted.request_version
+        request = MetadataRequest(
+            request_id=self.next_request_id(),
+            client_id=self.config.client_id,
+            topics=wanted.topics,
+            allow_auto_topic_creation=self.config.allow_auto_create_topics,
+        )
+        self.send(
+            ClientRequest(
+                node=node,
+                request=request,
+                created_ms=now_ms,
+                timeout_ms=self.config.request_timeout_ms,
+                on_end=lambda _: None,
+                is_internal=True,
+            ),
+            now_ms,
+        )
+
+    def _on_metadata(self, reply: MetadataResponse, now_ms: int) -> None:
+        assert self._metadata_in_progress is not None
+        if self.config.rebootstraps and reply.error_code is DataErrorCode.REBOOTSTRAP_REQUIRED:
+            self._metadata_attempt_start_ms = LONG_AGO
+        elif not reply.brokers:
+            self.metadata.failed_update(now_ms)
+        else:
+            self.metadata.update(reply, self._metadata_in_progress, now_ms)
+            self._metadata_attempt_start_ms = None
+        self._metadata_in_progress = None
+
+    def _fail_metadata(self, now_ms: int) -> None:
+        self.metadata.failed_update(now_ms)
+        self._metadata_in_progress = None
+
+    def _maybe_rebootstrap(self, now_ms: int, lost: list[ClientRequest]) -> None:
+        start_ms = self._metadata_attempt_start_ms
+        trigger_ms = self.config.metadata_recovery_rebootstrap_trigger_ms
+        if not self.config.rebootstraps or start_ms is None or now_ms - start_ms <= trigger_ms:
+            return
+        for node in self.metadata.nodes:
+            self._close_channel(node.connection)
+            if self.states.state_of(node.connection) is not None and not (
+                self.states.is_disconnected(node.connection)
+            ):
+                self._on_disconnected(node.connection, now_ms, lost)
+        self._rebootstrap(now_ms)
+
+    def _rebootstrap(self, now_ms: int) -> None:
+        self.metadata.bootstrap()
+        self._metadata_attempt_start_ms = now_ms

@@ -1,0 +1,226 @@
+"""Who runs when: the application's thread and the heartbeat thread, one at a time.
+
+Both are coroutines that yield a `Wait`. The application's thread is whatever coroutine the host
+started; it goes first at any instant. A heartbeat thread gets its turn while the application is
+not running, while it sleeps without holding the coordinator's lock, and right after each network
+pass of the application that ends without that lock. While the application waits for the network
+it holds the client's lock, and turns that are due are put off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, field
+
+from client.timers import NEVER, Clock, Wait, WaitKind
+
+#: A coroutine that makes no progress in time is stuck; far beyond what any instant needs.
+_TURNS_AT_ONE_INSTANT_MAX = 20_000
+
+
+class StuckThread(Exception):
+    """The consumer went round in circles at one instant; a bug here or in the application."""
+
+
+@define(eq=False)
+class HeartbeatTurns:
+    """One heartbeat thread as the scheduler sees it: a coroutine that waits for its next turn."""
+
+    coroutine: Coroutine[Wait, None, None]
+    deadline_ms: int
+    order: int
+    has_started: bool = False
+    has_ended: bool = False
+    is_notified: bool = False
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether it wants a turn now."""
+        return not self.has_ended and (self.is_notified or self.deadline_ms <= now_ms)
+
+
+@define(eq=False)
+class Threads:
+    """The application's thread, the heartbeat threads, and the lock they share."""
+
+    clock: Clock
+    _application: Coroutine[Wait, None, Any] | None = None
+    _wait: Wait | None = None
+    _wait_is_locked: bool = False
+    _on_end: Callable[[Any, BaseException | None], None] | None = None
+    _beats: list[HeartbeatTurns] = field(factory=list)
+    _running_beat: HeartbeatTurns | None = None
+    _order: int = 0
+    _lock_depth: int = 0
+    _turns: int = 0
+    _turns_at_ms: int = -1
+    #: What a failed heartbeat does besides: like any notification, it gives a turn.
+    after_failed_beat: Callable[[], None] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Notify, unless somebody sets it otherwise."""
+        self.after_failed_beat = self.notify
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    @property
+    def on_heartbeat_thread(self) -> bool:
+        """Whether a heartbeat thread has its turn right now."""
+        return self._running_beat is not None
+
+    @property
+    def is_application_running(self) -> bool:
+        """Whether a coroutine of the application has not ended."""
+        return self._application is not None
+
+    @property
+    def application_wait(self) -> Wait | None:
+        """What the application waits for, inside the consumer or in a sleep of its own."""
+        return self._wait
+
+    @property
+    def next_wakeup_ms(self) -> int:
+        """When somebody here wants to act if nothing comes before."""
+        at_ms = NEVER if self._wait is None else self._wait.deadline_ms
+        if self._may_beat:
+            for beat in self._beats:
+                if not beat.has_ended:
+                    at_ms = min(at_ms, self.clock.now_ms if beat.is_notified else beat.deadline_ms)
+        return at_ms
+
+    # --- the application --------------------------------------------------------------------------
+
+    def start(
+        self,
+        coroutine: Coroutine[Wait, None, Any],
+        on_end: Callable[[Any, BaseException | None], None],
+    ) -> None:
+        """Run a coroutine as the application's thread, as far as it gets."""
+        if self._application is not None:
+            raise RuntimeError("the application is still running")
+        self._application, self._on_end = coroutine, on_end
+        self._run_application()
+
+    def _run_application(self) -> None:
+        assert self._application is not None
+        assert self._on_end is not None
+        self._wait = None
+        try:
+            wait = self._application.send(None)
+        except StopIteration as end:
+            self._end_application(end.value, None)
+        except Exception as error:  # noqa: BLE001 (the application's own, for its host to judge)
+            self._end_application(None, error)
+        else:
+            self._wait = wait
+            self._wait_is_locked = wait.kind is WaitKind.NETWORK or self._lock_depth > 0
+
+    def _end_application(self, value: object, error: BaseException | None) -> None:
+        on_end, self._application, self._on_end = self._on_end, None, None
+        assert on_end is not None
+        on_end(value, error)
+
+    # --- heartbeat threads ------------------------------------------------------------------------
+
+    def start_heartbeat(self, coroutine: Coroutine[Wait, None, None]) -> HeartbeatTurns:
+        """Start a heartbeat thread; its first turn is due now."""
+        self._order += 1
+        beat = HeartbeatTurns(coroutine, self.clock.now_ms, self._order)
+        self._beats.append(beat)
+        return beat
+
+    def notify(self) -> None:
+        """Give the longest waiting heartbeat thread a turn; Java's `notify`, on HotSpot."""
+        waiting = [
+            beat
+            for beat in self._beats
+            if beat.has_started and not beat.is_notified and beat is not self._running_beat
+        ]
+        if waiting:
+            min(waiting, key=lambda beat: beat.order).is_notified = True
+
+    def run_due_heartbeats(self) -> None:
+        """After a network pass of the application without the lock: overdue turns go first."""
+        if self.on_heartbeat_thread or self._lock_depth > 0:
+            return
+        while (beat := self._due_beat()) is not None:
+            self._run_beat(beat)
+
+    def join(self, beat: HeartbeatTurns) -> None:
+        """Let a heartbeat thread that was told to close come to its end."""
+        if not beat.has_ended:
+            self._run_beat(beat)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the coordinator's lock; no heartbeat thread runs while it is held."""
+        self._lock_depth += 1
+        try:
+            yield
+        finally:
+            self._lock_depth -= 1
+
+    @property
+    def _may_beat(self) -> bool:
+        return self._application is None or not self._wait_is_locked
+
+    def _due_beat(self) -> HeartbeatTurns | None:
+        now_ms = self.clock.now_ms
+        due = [beat for beat in self._beats if beat.is_due(now_ms)]
+        return min(due, key=lambda beat: beat.order) if due else None
+
+    def _run_beat(self, beat: HeartbeatTurns) -> None:
+        self._count_turn()
+        beat.is_notified = False
+        beat.has_started = True
+        outer, self._running_beat = self._running_beat, beat
+        try:
+            wait = beat.coroutine.send(None)
+        except StopIteration:
+            beat.has_ended, beat.deadline_ms = True, NEVER
+            self._beats.remove(beat)
+        else:
+            self._order += 1
+            beat.order, beat.deadline_ms = self._order, wait.deadline_ms
+        finally:
+            self._running_beat = outer
+
+    # --- time -------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Run everything that can run at this instant."""
+        while True:
+            wait = self._wait
+            if wait is not None and wait.is_over(self.clock.now_ms):
+                self._count_turn()
+                self._run_application()
+                continue
+            beat = self._due_beat() if self._may_beat else None
+            if beat is None:
+                return
+            self._run_beat(beat)
+
+    def advance(self, to_ms: int) -> None:
+        """Move the clock; everything due on the way happens at its own time."""
+        self.settle()
+        while (at_ms := self.next_wakeup_ms) <= to_ms:
+            self.clock.now_ms = max(self.clock.now_ms, at_ms)
+            self.settle()
+        self.clock.now_ms = to_ms
+
+    def shift(self, by_ms: int) -> None:
+        """Move every time that is kept here."""
+        if self._wait is not None and self._wait.deadline_ms != NEVER:
+            self._wait.deadline_ms += by_ms
+        for beat in self._beats:
+            if beat.deadline_ms != NEVER:
+                beat.deadline_ms += by_ms
+
+    def _count_turn(self) -> None:
+        if self._turns_at_ms != self.clock.now_ms:
+            self._turns_at_ms, self._turns = self.clock.now_ms, 0
+        self._turns += 1
+        if self._turns > _TURNS_AT_ONE_INSTANT_MAX:
+            raise StuckThread(f"no progress at {self.clock.now_ms} ms")
