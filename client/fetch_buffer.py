@@ -1,0 +1,119 @@
+"""Fetched records that have not been handed out: a queue of chunks, one of them in line."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+
+from attrs import define, field
+
+from client.messages import FetchPartitionResponse, RecordBatch
+from client.partitions import TopicPartition
+from client.records import RecordRange
+from coordinator.protocol import NO_PARTITION_LEADER_EPOCH
+
+
+@define(eq=False)
+class CompletedFetch:
+    """One partition's part of a Fetch answer.
+
+    It counts as consumed only when somebody asks for a record beyond its last one.
+    """
+
+    partition: TopicPartition
+    answer: FetchPartitionResponse
+    next_fetch_offset: int
+    on_read_out: Callable[[TopicPartition], None]
+    last_epoch: int | None = None
+    is_initialized: bool = False
+    is_consumed: bool = False
+    _batches: deque[RecordBatch] = field(init=False)
+    _batch: RecordBatch | None = None
+    _has_been_read: bool = False
+
+    @_batches.default
+    def _all_batches(self) -> deque[RecordBatch]:
+        return deque(self.answer.batches)
+
+    def take(self, count_max: int) -> list[RecordRange]:
+        """The next records, at most so many of them."""
+        ranges: list[RecordRange] = []
+        while count_max > 0 and not self.is_consumed:
+            batch = self._batch
+            if batch is None or self.next_fetch_offset >= batch.end:
+                self._next_batch()
+                continue
+            first = max(self.next_fetch_offset, batch.first)
+            end = min(batch.end, first + count_max)
+            ranges.append(
+                RecordRange(
+                    partition=self.partition, first=first, end=end, leader_epoch=self.last_epoch
+                )
+            )
+            count_max -= end - first
+            self.next_fetch_offset = end
+            self._has_been_read = True
+        return ranges
+
+    def drain(self) -> None:
+        """Throw away the rest; a partition that was read from is fetched last from now on."""
+        if self.is_consumed:
+            return
+        self.is_consumed = True
+        if self._has_been_read:
+            self.on_read_out(self.partition)
+
+    def _next_batch(self) -> None:
+        if not self._batches:
+            if self._batch is not None:
+                self.next_fetch_offset = self._batch.next_offset
+            self.drain()
+            return
+        self._batch = self._batches.popleft()
+        epoch = self._batch.leader_epoch
+        self.last_epoch = None if epoch == NO_PARTITION_LEADER_EPOCH else epoch
+
+
+@define(eq=False)
+class FetchBuffer:
+    """The queue and the chunk that is being handed out."""
+
+    in_line: CompletedFetch | None = None
+    _queue: deque[CompletedFetch] = field(factory=deque)
+
+    def add(self, fetches: Iterable[CompletedFetch]) -> None:
+        """Queue up at the end."""
+        self._queue.extend(fetches)
+
+    def peek(self) -> CompletedFetch | None:
+        """The head of the queue."""
+        return self._queue[0] if self._queue else None
+
+    def pop(self) -> None:
+        """Drop the head of the queue."""
+        self._queue.popleft()
+
+    def has_any(self, holds: Callable[[TopicPartition], bool]) -> bool:
+        """Whether something queued is of a partition of which this holds."""
+        return any(holds(fetch.partition) for fetch in self._queue)
+
+    @property
+    def partitions(self) -> set[TopicPartition]:
+        """The partitions that have something here."""
+        buffered = {fetch.partition for fetch in self._queue}
+        if self.in_line is not None and not self.in_line.is_consumed:
+            buffered.add(self.in_line.partition)
+        return buffered
+
+    def retain(self, partitions: Collection[TopicPartition]) -> None:
+        """Throw away what is of other partitions."""
+        kept: deque[CompletedFetch] = deque()
+        for fetch in self._queue:
+            if fetch.partition in partitions:
+                kept.append(fetch)
+            else:
+                fetch.drain()
+        self._queue = kept
+        if self.in_line is not None and self.in_line.partition not in partitions:
+            self.in_line.drain()
+            self.in_line = None

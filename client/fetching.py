@@ -1,0 +1,214 @@
+"""What to fetch from whom: Kafka's `Fetcher`.
+
+At most one Fetch per broker is out, and none to a broker of which something fetchable is still
+buffered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from attrs import define, field
+
+from client.collecting import Collected, Collector
+from client.dispatch import ConsumerNetworkClient
+from client.errors import DataErrorCode, IllegalStateException
+from client.fetch_buffer import CompletedFetch, FetchBuffer
+from client.fetch_sessions import FetchSession, SessionRequest, WantedPartitions
+from client.futures import RequestFuture
+from client.messages import NO_NODE_ID, FetchPartition, FetchRequest, FetchResponse
+from client.metadata import ConsumerMetadata
+from client.partitions import BrokerNode, TopicPartition, broker_node
+from client.settings import ConsumerConfig
+from client.subscription import SubscriptionState
+from client.timers import Timer
+from coordinator.errors import ErrorCode
+from coordinator.protocol import NO_PARTITION_LEADER_EPOCH
+
+_TELL_NEW_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+@define(eq=False, kw_only=True)
+class Fetcher:
+    """Sends fetches and buffers what they bring."""
+
+    config: ConsumerConfig
+    client: ConsumerNetworkClient
+    metadata: ConsumerMetadata
+    subscriptions: SubscriptionState
+    collector: Collector
+    buffer: FetchBuffer = field(factory=FetchBuffer)
+    _sessions: dict[int, FetchSession] = field(factory=dict)
+    _busy_nodes: set[int] = field(factory=set)
+
+    @property
+    def has_available_fetches(self) -> bool:
+        """Whether something queued could be handed out."""
+        return self.buffer.has_any(self.subscriptions.is_fetchable)
+
+    def collect(self) -> Collected:
+        """Take records out of the buffer."""
+        return self.collector.collect(self.buffer)
+
+    def retain_buffered(self, partitions: Collection[TopicPartition]) -> None:
+        """Throw away what is buffered of other partitions."""
+        self.buffer.retain(partitions)
+
+    async def send_fetches(self) -> int:
+        """Ask every broker that can be asked; say how many were."""
+        wanted = self._wanted_by_node()
+        for node, partitions in wanted.items():
+            session = self._sessions.setdefault(node.id, FetchSession())
+            await self._send(node, session, session.request(partitions))
+        return len(wanted)
+
+    async def close(self, timer: Timer) -> None:
+        """End the sessions and wait for the answers; then nothing is buffered any more."""
+        futures = []
+        for node_id, session in self._sessions.items():
+            session.close()
+            node = self.metadata.view.node(node_id)
+            if node is not None and not self.client.is_unavailable(node):
+                futures.append(self._send_request(node, session.request({})))
+        while not timer.is_expired and not all(future.is_done for future in futures):
+            await self.client.poll(timer, wakeups=False)
+            timer.update()
+        self.buffer.retain(())
+
+    # --- what to ask for --------------------------------------------------------------------------
+
+    def _wanted_by_node(self) -> dict[BrokerNode, WantedPartitions]:
+        buffered = self.buffer.partitions
+        unbuffered = self.subscriptions.fetchable_partitions(buffered)
+        if not unbuffered:
+            return {}
+        with_buffered = self._nodes_of(buffered)
+        wanted: dict[BrokerNode, WantedPartitions] = {}
+        for partition in unbuffered:
+            node = self._node_for(partition)
+            if (
+                node is None
+                or self.client.is_unavailable(node)
+                or node.id in self._busy_nodes
+                or node.id in with_buffered
+            ):
+                continue
+            wanted.setdefault(node, {})[partition] = self._fetch_of(partition)
+        return wanted
+
+    def _fetch_of(self, partition: TopicPartition) -> FetchPartition:
+        position = self.subscriptions.state(partition).position
+        assert position is not None
+        epoch = position.current_leader.epoch
+        return FetchPartition(
+            topic=partition.topic,
+            partition=partition.partition,
+            fetch_offset=position.offset,
+            current_leader_epoch=NO_PARTITION_LEADER_EPOCH if epoch is None else epoch,
+            partition_max_bytes=self.config.max_partition_fetch_bytes,
+        )
+
+    def _nodes_of(self, partitions: Collection[TopicPartition]) -> set[int]:
+        fetchable = sorted(filter(self.subscriptions.is_fetchable, partitions))
+        nodes = map(self._node_for, fetchable)
+        return {node.id for node in nodes if node is not None}
+
+    def _node_for(self, partition: TopicPartition) -> BrokerNode | None:
+        """The replica the leader sent us to, as long as it is online; else the leader."""
+        state = self.subscriptions.state(partition)
+        assert state.position is not None
+        leader = state.position.current_leader.leader
+        if leader is None:
+            self.metadata.request_update()
+            return None
+        preferred = state.preferred_replica(self.client.clock.now_ms)
+        if preferred is None:
+            return leader
+        node = self.metadata.view.online_replica(partition, preferred)
+        if node is None:
+            self.metadata.request_update()
+            state.forget_preferred_replica()
+            return leader
+        return node
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    async def _send(self, node: BrokerNode, session: FetchSession, asked: SessionRequest) -> None:
+        self._busy_nodes.add(node.id)
+        future = self._send_request(node, asked)
+
+        def on_reply(reply: object) -> None:
+            assert isinstance(reply, FetchResponse)
+            try:
+                self._on_fetched(reply, session, asked)
+            finally:
+                self._busy_nodes.discard(node.id)
+
+        def on_failure(_: Exception) -> None:
+            session.lost()
+            for partition in session.partitions:
+                state = self.subscriptions.state_or_none(partition)
+                if state is not None:
+                    state.forget_preferred_replica()
+            self._busy_nodes.discard(node.id)
+
+        await future.add_listener(on_reply, on_failure)
+
+    def _send_request(self, node: BrokerNode, asked: SessionRequest) -> RequestFuture[object]:
+        config = self.config
+        request = FetchRequest(
+            request_id=self.client.network.next_request_id(),
+            client_id=config.client_id,
+            partitions=tuple(asked.to_send.values()),
+            forgotten=asked.to_forget,
+            max_wait_ms=config.fetch_max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+            isolation_level=config.isolation,
+            rack_id=config.client_rack,
+            session_id=asked.place.session_id,
+            session_epoch=asked.place.epoch,
+        )
+        return self.client.send(node, request)
+
+    def _on_fetched(
+        self, reply: FetchResponse, session: FetchSession, asked: SessionRequest
+    ) -> None:
+        if not session.accepts(reply):
+            if reply.error_code is DataErrorCode.FETCH_SESSION_TOPIC_ID_ERROR:
+                self.metadata.request_update()
+            return
+        new_leaders: dict[TopicPartition, tuple[int, int]] = {}
+        for answer in reply.partitions:
+            partition = TopicPartition(answer.topic, answer.partition_index)
+            wanted = asked.partitions.get(partition)
+            if wanted is None:
+                raise IllegalStateException(f"an answer for {partition}, which was not asked for")
+            if answer.error_code in _TELL_NEW_LEADER and (
+                answer.current_leader_id != NO_NODE_ID
+                and answer.current_leader_epoch != NO_PARTITION_LEADER_EPOCH
+            ):
+                leader = (answer.current_leader_id, answer.current_leader_epoch)
+                new_leaders[partition] = leader
+            self.buffer.add(
+                [
+                    CompletedFetch(
+                        partition, answer, wanted.fetch_offset, self.subscriptions.move_to_end
+                    )
+                ]
+            )
+        if new_leaders:
+            self._take_over(new_leaders, reply)
+
+    def _take_over(
+        self, leaders: dict[TopicPartition, tuple[int, int]], reply: FetchResponse
+    ) -> None:
+        """A broker that does not lead any more says who does (KIP-951)."""
+        nodes = [
+            broker_node(broker.node_id, broker.host, broker.port, broker.rack)
+            for broker in reply.node_endpoints
+        ]
+        for partition in self.metadata.update_partition_leadership(leaders, nodes):
+            state = self.subscriptions.state_or_none(partition)
+            if state is not None:
+                state.maybe_validate(self.metadata.current_leader(partition))

@@ -1,0 +1,384 @@
+"""Topics wanted, partitions owned, and the position in each: Kafka's `SubscriptionState`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from enum import Enum
+
+from attrs import define, field, frozen
+
+from client.errors import (
+    IllegalStateException,
+    NoOffsetForPartitionException,
+)
+from client.java_maps import filled
+from client.listeners import RebalanceListener
+from client.messages import IsolationLevel
+from client.partitions import (
+    NO_LEADER_OR_EPOCH,
+    LeaderAndEpoch,
+    OffsetAndMetadata,
+    TopicPartition,
+)
+from client.reset import ResetStrategy, ResetType
+from client.states import FETCH_MOVES, FetchState
+
+
+class SubscriptionType(Enum):
+    """How the consumer came to what it reads; only `unsubscribe` leads back to NONE."""
+
+    NONE = "none"
+    AUTO_TOPICS = "topics"
+    AUTO_PATTERN = "pattern"
+    USER_ASSIGNED = "assigned"
+
+
+@frozen
+class FetchPosition:
+    """The next offset to hand out, the epoch of the record before it, and whom to ask."""
+
+    offset: int
+    offset_epoch: int | None = None
+    current_leader: LeaderAndEpoch = NO_LEADER_OR_EPOCH
+
+
+@define(eq=False)
+class PartitionState:
+    """All that is known of one assigned partition."""
+
+    fetch_state: FetchState = FetchState.INITIALIZING
+    position: FetchPosition | None = None
+    high_watermark: int | None = None
+    log_start_offset: int | None = None
+    last_stable_offset: int | None = None
+    is_paused: bool = False
+    is_pending_revocation: bool = False
+    reset_strategy: ResetStrategy | None = None
+    next_retry_ms: int | None = None
+    end_offset_requested: bool = False
+    _preferred_replica: int | None = None
+    _preferred_replica_expires_ms: int | None = None
+
+    @property
+    def has_valid_position(self) -> bool:
+        """Whether reading can go on from the position."""
+        return self.fetch_state is FetchState.FETCHING
+
+    @property
+    def is_fetchable(self) -> bool:
+        """Whether records of this partition may be fetched and handed out."""
+        return not self.is_paused and not self.is_pending_revocation and self.has_valid_position
+
+    @property
+    def should_initialize(self) -> bool:
+        """Whether a committed offset is to be looked up."""
+        return self.fetch_state is FetchState.INITIALIZING and not self.is_pending_revocation
+
+    def is_backing_off(self, now_ms: int) -> bool:
+        """Whether the next reset or validation has to wait."""
+        return self.next_retry_ms is not None and now_ms < self.next_retry_ms
+
+    def seek_validated(self, position: FetchPosition) -> None:
+        """Read on from there."""
+        if self._move_to(FetchState.FETCHING, position):
+            self.reset_strategy = None
+
+    def seek_unvalidated(self, position: FetchPosition) -> None:
+        """Read on from there once the leader has confirmed it, if epochs are known."""
+        self.seek_validated(position)
+        self._validate(position)
+
+    def reset(self, strategy: ResetStrategy) -> None:
+        """Forget the position and look for a new one."""
+        if self._move_to(FetchState.AWAIT_RESET, None):
+            self.reset_strategy = strategy
+
+    def maybe_validate(self, leader: LeaderAndEpoch) -> None:
+        """Take a new leader over into the position, which may then have to be confirmed."""
+        if self.fetch_state is FetchState.AWAIT_RESET or leader.leader is None:
+            return
+        if self.position is not None and self.position.current_leader != leader:
+            self._validate(FetchPosition(self.position.offset, self.position.offset_epoch, leader))
+            self._preferred_replica = None
+
+    def complete_validation(self) -> None:
+        """The position was confirmed."""
+        if self.position is not None:
+            self._move_to(FetchState.FETCHING, self.position)
+
+    def preferred_replica(self, now_ms: int) -> int | None:
+        """The replica the leader sent us to, unless that was too long ago."""
+        expires_ms = self._preferred_replica_expires_ms
+        if expires_ms is not None and now_ms > expires_ms:
+            self._preferred_replica = None
+        return self._preferred_replica
+
+    def prefer_replica(self, node_id: int, expires_ms: int) -> None:
+        """Read from that replica from now on."""
+        if node_id != self._preferred_replica:
+            self._preferred_replica = node_id
+            self._preferred_replica_expires_ms = expires_ms
+
+    def forget_preferred_replica(self) -> int | None:
+        """Go back to the leader; say which replica was left."""
+        left, self._preferred_replica = self._preferred_replica, None
+        if left is not None:
+            self._preferred_replica_expires_ms = None
+        return left
+
+    def shift(self, by_ms: int) -> None:
+        """Move every time that is kept here."""
+        if self.next_retry_ms is not None:
+            self.next_retry_ms += by_ms
+        if self._preferred_replica_expires_ms is not None:
+            self._preferred_replica_expires_ms += by_ms
+
+    def _validate(self, position: FetchPosition) -> None:
+        if position.offset_epoch is not None and position.current_leader.epoch is not None:
+            self._move_to(FetchState.AWAIT_VALIDATION, position)
+        else:
+            self._move_to(FetchState.FETCHING, position)
+
+    def _move_to(self, state: FetchState, position: FetchPosition | None) -> bool:
+        if state not in FETCH_MOVES[self.fetch_state]:
+            return False
+        self.fetch_state = state
+        self.position = position if state.requires_position else None
+        self.next_retry_ms = None
+        return True
+
+
+@define(eq=False, kw_only=True)
+class SubscriptionState:
+    """What one consumer subscribes to and owns."""
+
+    default_reset_strategy: ResetStrategy
+    type: SubscriptionType = SubscriptionType.NONE
+    subscription: frozenset[str] = frozenset()
+    listener: RebalanceListener | None = None
+    _group_subscription: frozenset[str] = frozenset()
+    _pattern: re.Pattern[str] | None = None
+    #: In the order in which partitions are fetched.
+    _assignment: dict[TopicPartition, PartitionState] = field(factory=dict)
+
+    # --- topics -----------------------------------------------------------------------------------
+
+    @property
+    def has_auto_assigned_partitions(self) -> bool:
+        """Whether the group decides what this consumer reads."""
+        return self.type in (SubscriptionType.AUTO_TOPICS, SubscriptionType.AUTO_PATTERN)
+
+    @property
+    def has_pattern_subscription(self) -> bool:
+        """Whether topics are matched by a pattern."""
+        return self.type is SubscriptionType.AUTO_PATTERN
+
+    @property
+    def group_topics(self) -> frozenset[str]:
+        """The subscribed topics; none for a consumer that assigns to itself."""
+        return self.subscription if self.has_auto_assigned_partitions else frozenset()
+
+    @property
+    def metadata_topics(self) -> frozenset[str]:
+        """The topics to keep metadata of: a leader's are those of its whole group."""
+        return self.subscription | self._group_subscription
+
+    @property
+    def has_default_reset_policy(self) -> bool:
+        """Whether a lost position is found again without the application."""
+        return self.default_reset_strategy.type is not ResetType.NONE
+
+    def needs_metadata(self, topic: str) -> bool:
+        """Whether metadata of this topic is of use."""
+        return topic in self.subscription or topic in self._group_subscription
+
+    def matches_pattern(self, topic: str) -> bool:
+        """Whether the pattern in use matches the whole name."""
+        return (
+            self.has_pattern_subscription
+            and self._pattern is not None
+            and self._pattern.fullmatch(topic) is not None
+        )
+
+    def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None) -> bool:
+        """Want exactly these topics; whether that is a change."""
+        self.listener = listener
+        self._set_type(SubscriptionType.AUTO_TOPICS)
+        return self._change_subscription(topics)
+
+    def subscribe_pattern(
+        self, pattern: re.Pattern[str], listener: RebalanceListener | None
+    ) -> None:
+        """Want the topics that match; which they are is seen from metadata."""
+        self.listener = listener
+        self._set_type(SubscriptionType.AUTO_PATTERN)
+        self._pattern = pattern
+
+    def subscribe_from_pattern(self, topics: Iterable[str]) -> bool:
+        """These topics match; whether that is a change."""
+        return self._change_subscription(topics)
+
+    def group_subscribe(self, topics: Iterable[str]) -> bool:
+        """The leader wants metadata of these too; whether some are beyond its own."""
+        self._group_subscription = frozenset(topics)
+        return not self._group_subscription <= self.subscription
+
+    def reset_group_subscription(self) -> None:
+        """No longer care for other members' topics."""
+        self._group_subscription = frozenset()
+
+    def unsubscribe(self) -> None:
+        """Want and own nothing."""
+        self.subscription = self._group_subscription = frozenset()
+        self._assignment.clear()
+        self._pattern = None
+        self.type = SubscriptionType.NONE
+
+    def matches_assignment(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether an assignment is of topics that are still wanted."""
+        if self._pattern is not None:
+            return all(self._pattern.fullmatch(partition.topic) for partition in partitions)
+        return all(partition.topic in self.subscription for partition in partitions)
+
+    def _change_subscription(self, topics: Iterable[str]) -> bool:
+        wanted = frozenset(topics)
+        changed = wanted != self.subscription
+        self.subscription = wanted
+        return changed
+
+    def _set_type(self, wanted: SubscriptionType) -> None:
+        if self.type is SubscriptionType.NONE:
+            self.type = wanted
+        elif self.type is not wanted:
+            raise IllegalStateException(
+                "subscription to topics, partitions and pattern are mutually exclusive"
+            )
+
+    # --- assignment -------------------------------------------------------------------------------
+
+    @property
+    def assigned_partitions(self) -> tuple[TopicPartition, ...]:
+        """What is owned, in the order in which it is fetched."""
+        return tuple(self._assignment)
+
+    def assign_from_user(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Own exactly these; whether their topics are a change."""
+        self._set_type(SubscriptionType.USER_ASSIGNED)
+        wanted = set(partitions)
+        if self._assignment.keys() == wanted:
+            return False
+        # Kafka keeps them in a hash map on the way, then side by side by topic.
+        by_topic: dict[str, list[TopicPartition]] = {}
+        for partition in filled(dict.fromkeys(sorted(wanted))):
+            by_topic.setdefault(partition.topic, []).append(partition)
+        self._assign(partition for same in by_topic.values() for partition in same)
+        return self._change_subscription(partition.topic for partition in wanted)
+
+    def assign_from_subscribed(self, partitions: Iterable[TopicPartition]) -> None:
+        """Own exactly these, by topic and number; what is known of kept ones is kept."""
+        self._assign(sorted(partitions))
+
+    def _assign(self, partitions: Iterable[TopicPartition]) -> None:
+        self._assignment = {
+            partition: self._assignment.get(partition) or PartitionState()
+            for partition in partitions
+        }
+
+    def is_assigned(self, partition: TopicPartition) -> bool:
+        """Whether it is owned."""
+        return partition in self._assignment
+
+    def state(self, partition: TopicPartition) -> PartitionState:
+        """What is known of an owned partition."""
+        known = self._assignment.get(partition)
+        if known is None:
+            raise IllegalStateException(f"no current assignment for partition {partition}")
+        return known
+
+    def state_or_none(self, partition: TopicPartition) -> PartitionState | None:
+        """What is known of a partition, if it is owned."""
+        return self._assignment.get(partition)
+
+    def where(self, holds: Callable[[PartitionState], bool]) -> list[TopicPartition]:
+        """The owned partitions of which something holds."""
+        return [partition for partition, state in self._assignment.items() if holds(state)]
+
+    def mark_pending_revocation(self) -> None:
+        """Stop reading everything: it is about to be given up."""
+        for state in self._assignment.values():
+            state.is_pending_revocation = True
+
+    def move_to_end(self, partition: TopicPartition) -> None:
+        """Fetch it last from now on."""
+        if partition in self._assignment:
+            self._assignment[partition] = self._assignment.pop(partition)
+
+    # --- positions --------------------------------------------------------------------------------
+
+    @property
+    def has_all_fetch_positions(self) -> bool:
+        """Whether every owned partition can be read."""
+        return all(state.has_valid_position for state in self._assignment.values())
+
+    def is_fetchable(self, partition: TopicPartition) -> bool:
+        """Whether its records may be handed out; not if its topic was dropped from the list."""
+        state = self._assignment.get(partition)
+        if state is None or not state.is_fetchable:
+            return False
+        return self.type is not SubscriptionType.AUTO_TOPICS or partition.topic in self.subscription
+
+    def fetchable_partitions(self, but: Collection[TopicPartition]) -> list[TopicPartition]:
+        """What may be fetched, in order, leaving some out."""
+        return [
+            partition
+            for partition in self._assignment
+            if partition not in but and self.is_fetchable(partition)
+        ]
+
+    def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Every position that can be committed."""
+        return filled(
+            {
+                partition: OffsetAndMetadata(
+                    offset=state.position.offset, leader_epoch=state.position.offset_epoch
+                )
+                for partition, state in self._assignment.items()
+                if state.has_valid_position and state.position is not None
+            }
+        )
+
+    def reset_initializing_positions(self) -> None:
+        """Give up on committed offsets and follow the reset policy."""
+        without = self.where(lambda state: state.should_initialize)
+        if without and not self.has_default_reset_policy:
+            raise NoOffsetForPartitionException(
+                f"no offset and no reset policy for {', '.join(map(str, without))}"
+            )
+        for partition in without:
+            self._assignment[partition].reset(self.default_reset_strategy)
+
+    def maybe_seek_unvalidated(
+        self, partition: TopicPartition, position: FetchPosition, requested: ResetStrategy | None
+    ) -> None:
+        """Take a reset's answer, if the reset is still wanted and by the same policy."""
+        state = self._assignment.get(partition)
+        if state is None or state.fetch_state is not FetchState.AWAIT_RESET:
+            return
+        if requested is None or requested == state.reset_strategy:
+            state.seek_unvalidated(position)
+
+    def lag(self, partition: TopicPartition, isolation: IsolationLevel) -> int | None:
+        """Records between the position and the end that this consumer may read to."""
+        state = self.state(partition)
+        end = state.high_watermark
+        if isolation is IsolationLevel.READ_COMMITTED:
+            end = state.last_stable_offset
+        if state.position is None or end is None:
+            return None
+        return end - state.position.offset
+
+    def shift(self, by_ms: int) -> None:
+        """Move every time that is kept here."""
+        for state in self._assignment.values():
+            state.shift(by_ms)
