@@ -1,0 +1,297 @@
+"""The group's own requests and what their answers do: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+
+Which error code does what is in the tables of `client.actions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+from attrs import define, frozen
+
+from client.actions import (
+    HEARTBEAT_ACTIONS,
+    JOIN_ACTIONS,
+    SYNC_ACTIONS,
+    Action,
+    Reset,
+)
+from client.errors import KafkaException, UnjoinedGroupException, exception_of
+from client.futures import RequestFuture, failed_future, no_coordinator
+from client.membership import REASON_LENGTH_MAX, Generation, Membership
+from client.states import MemberState
+from coordinator.errors import ErrorCode
+from coordinator.protocol import (
+    CONSUMER_PROTOCOL_TYPE,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+
+#: How much longer than the rebalance timeout a JoinGroup may take.
+JOIN_GROUP_TIMEOUT_LAPSE_MS = 5_000
+
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class _Header:
+    """The fields that every request of the group has."""
+
+    request_id: int
+    client_id: str
+    group_id: str
+
+
+@define(eq=False)
+class GroupRequests:
+    """Sends a member's requests and carries out what the answers ask for."""
+
+    membership: Membership
+
+    # --- JoinGroup --------------------------------------------------------------------------------
+
+    async def send_join(self) -> RequestFuture[bytes]:
+        """Ask to be let into the next generation; the answer is the assignment that follows."""
+        membership = self.membership
+        config = membership.config
+        coordinator = membership.discovery.check_and_get()
+        if coordinator is None:
+            return no_coordinator()
+        head = self._header()
+        request = JoinGroupRequest(
+            request_id=head.request_id,
+            client_id=head.client_id,
+            group_id=head.group_id,
+            session_timeout_ms=config.session_timeout_ms,
+            rebalance_timeout_ms=config.max_poll_interval_ms,
+            member_id=membership.generation.member_id,
+            group_instance_id=config.group_instance_id,
+            protocols=membership.rebalancing.join_protocols(),
+            reason=membership.rejoin_reason[:REASON_LENGTH_MAX],
+        )
+        timeout_ms = max(
+            config.request_timeout_ms, config.max_poll_interval_ms + JOIN_GROUP_TIMEOUT_LAPSE_MS
+        )
+        sent = membership.generation
+
+        async def handle(reply: object, joined: RequestFuture[bytes]) -> None:
+            assert isinstance(reply, JoinGroupResponse)
+            if reply.error_code is ErrorCode.NONE:
+                await self._on_joined(reply, joined)
+            else:
+                self._on_join_refused(reply, sent)
+                await joined.fail(_error_of(reply.error_code, JOIN_ACTIONS))
+
+        return await self.expect(membership.client.send(coordinator, request, timeout_ms), handle)
+
+    async def _on_joined(self, reply: JoinGroupResponse, joined: RequestFuture[bytes]) -> None:
+        membership = self.membership
+        if reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
+            await joined.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+            return
+        with membership.threads.locked():
+            if membership.state is not MemberState.PREPARING_REBALANCE:
+                await joined.fail(UnjoinedGroupException())
+                return
+            membership.move_to(MemberState.COMPLETING_REBALANCE)
+            if membership.heartbeat_thread is not None:
+                membership.heartbeat_thread.enable()
+            membership.generation = Generation(
+                generation_id=reply.generation_id,
+                member_id=reply.member_id,
+                protocol_name=reply.protocol_name,
+            )
+            if reply.leader == reply.member_id:
+                synced = await self._lead(reply)
+            else:
+                synced = await self._send_sync(())
+            await synced.chain(joined)
+
+    async def _lead(self, reply: JoinGroupResponse) -> RequestFuture[bytes]:
+        """Decide for everyone and tell the coordinator; what goes wrong fails the join."""
+        try:
+            assignments = await self.membership.rebalancing.on_leader_elected(reply)
+            return await self._send_sync(assignments)
+        except Exception as error:  # noqa: BLE001 (also what a user's assignor raises)
+            return failed_future(error)
+
+    def _on_join_refused(self, reply: JoinGroupResponse, sent: Generation) -> None:
+        membership = self.membership
+        self._act(JOIN_ACTIONS.get(reply.error_code), reply.error_code, "JOIN_GROUP", sent)
+        if reply.error_code is ErrorCode.MEMBER_ID_REQUIRED:
+            membership.generation = Generation(member_id=reply.member_id)
+            membership.request_rejoin(
+                f"need to re-join with the given member-id: {reply.member_id}"
+            )
+
+    # --- SyncGroup --------------------------------------------------------------------------------
+
+    async def _send_sync(
+        self, assignments: tuple[SyncGroupRequestAssignment, ...]
+    ) -> RequestFuture[bytes]:
+        membership = self.membership
+        coordinator = membership.discovery.check_and_get()
+        if coordinator is None:
+            return no_coordinator()
+        head, sent = self._header(), membership.generation
+        request = SyncGroupRequest(
+            request_id=head.request_id,
+            client_id=head.client_id,
+            group_id=head.group_id,
+            generation_id=sent.generation_id,
+            member_id=sent.member_id,
+            group_instance_id=membership.config.group_instance_id,
+            protocol_type=CONSUMER_PROTOCOL_TYPE,
+            protocol_name=sent.protocol_name,
+            assignments=assignments,
+        )
+
+        async def handle(reply: object, synced: RequestFuture[bytes]) -> None:
+            assert isinstance(reply, SyncGroupResponse)
+            if reply.error_code is ErrorCode.NONE:
+                await self._on_synced(reply, synced)
+            else:
+                action = SYNC_ACTIONS.get(reply.error_code)
+                self._act(action, reply.error_code, "SYNC_GROUP", sent)
+                await synced.fail(_error_of(reply.error_code, SYNC_ACTIONS))
+
+        return await self.expect(membership.client.send(coordinator, request), handle)
+
+    async def _on_synced(self, reply: SyncGroupResponse, synced: RequestFuture[bytes]) -> None:
+        membership = self.membership
+        generation = membership.generation
+        if reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
+            await synced.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        elif generation.is_reset or membership.state is not MemberState.COMPLETING_REBALANCE:
+            # The heartbeat thread has given the generation up meanwhile.
+            await synced.fail(exception_of(ErrorCode.ILLEGAL_GENERATION))
+        elif reply.protocol_name not in (None, generation.protocol_name):
+            await synced.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        else:
+            membership.move_to(MemberState.STABLE)
+            membership.rejoin_reason = ""
+            membership.rejoin_needed = False
+            await synced.complete(reply.assignment)
+
+    # --- Heartbeat and LeaveGroup -----------------------------------------------------------------
+
+    async def send_heartbeat(self) -> RequestFuture[None]:
+        """Say that this member is alive."""
+        membership = self.membership
+        coordinator = membership.discovery.coordinator
+        assert coordinator is not None
+        head, sent = self._header(), membership.generation
+        request = HeartbeatRequest(
+            request_id=head.request_id,
+            client_id=head.client_id,
+            group_id=head.group_id,
+            generation_id=sent.generation_id,
+            member_id=sent.member_id,
+            group_instance_id=membership.config.group_instance_id,
+        )
+
+        async def handle(reply: object, beaten: RequestFuture[None]) -> None:
+            assert isinstance(reply, HeartbeatResponse)
+            if self._is_good_beat(reply.error_code, sent):
+                await beaten.complete(None)
+            else:
+                await beaten.fail(_error_of(reply.error_code, HEARTBEAT_ACTIONS))
+
+        return await self.expect(membership.client.send(coordinator, request), handle)
+
+    def _is_good_beat(self, error: ErrorCode, sent: Generation) -> bool:
+        membership = self.membership
+        if error is ErrorCode.NONE:
+            return True
+        if error is ErrorCode.REBALANCE_IN_PROGRESS:
+            if membership.state is MemberState.STABLE:
+                membership.request_rejoin("group is already rebalancing")
+                return False
+            return True
+        action = HEARTBEAT_ACTIONS.get(error)
+        if action is not None and action.ignored_if_stale and membership.generation != sent:
+            return True
+        self._act(action, error, "HEARTBEAT", sent)
+        return False
+
+    async def send_leave(self, reason: str) -> None:
+        """Say that this member leaves; whatever the answer is, it is not acted on."""
+        membership = self.membership
+        coordinator = membership.discovery.coordinator
+        assert coordinator is not None
+        head = self._header()
+        request = LeaveGroupRequest(
+            request_id=head.request_id,
+            client_id=head.client_id,
+            group_id=head.group_id,
+            members=(
+                MemberIdentity(
+                    member_id=membership.generation.member_id, reason=reason[:REASON_LENGTH_MAX]
+                ),
+            ),
+        )
+
+        async def handle(reply: object, left: RequestFuture[None]) -> None:
+            assert isinstance(reply, LeaveGroupResponse)
+            await left.complete(None)
+
+        await self.expect(membership.client.send(coordinator, request), handle)
+
+    # --- common -----------------------------------------------------------------------------------
+
+    async def expect(
+        self,
+        future: RequestFuture[object],
+        handle: Callable[[object, RequestFuture[T]], Awaitable[None]],
+    ) -> RequestFuture[T]:
+        """What the handler makes of an answer; a lost connection also loses the coordinator."""
+        outcome: RequestFuture[T] = RequestFuture()
+
+        async def on_reply(reply: object) -> None:
+            try:
+                await handle(reply, outcome)
+            except Exception as error:  # noqa: BLE001 (whatever it is, it ends the request)
+                if not outcome.is_done:
+                    await outcome.fail(error)
+
+        async def on_failure(error: Exception) -> None:
+            self.membership.discovery.on_request_failed(error)
+            await outcome.fail(error)
+
+        await future.add_listener(on_reply, on_failure)
+        return outcome
+
+    def _act(self, action: Action | None, error: ErrorCode, api: str, sent: Generation) -> None:
+        """Do to the membership what the table says."""
+        if action is None:
+            return
+        if action.loses_coordinator:
+            self.membership.discovery.mark_unknown(is_disconnected=False)
+        if action.reset is not Reset.NOTHING and self.membership.generation == sent:
+            self.membership.reset_and_rejoin(
+                f"encountered {error.name} from {api} response", action.reset
+            )
+
+    def _header(self) -> _Header:
+        config = self.membership.config
+        assert config.group_id is not None
+        return _Header(
+            request_id=self.membership.client.network.next_request_id(),
+            client_id=config.client_id,
+            group_id=config.group_id,
+        )
+
+
+def _error_of(error: ErrorCode, actions: Mapping[ErrorCode, Action]) -> KafkaException:
+    if error in actions:
+        return exception_of(error)
+    return KafkaException(f"unexpected error in a reply of the coordinator: {error.name}")

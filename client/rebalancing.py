@@ -1,0 +1,272 @@
+"""What a rebalance means to a consumer: commits before it, callbacks around it, the assignment.
+
+The membership half of Kafka's `ConsumerCoordinator`. Its commits are in `client.commits`, what a
+leader does for its group in `client.leading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from attrs import define
+
+from client.assignors import (
+    Assignment,
+    Assignor,
+    ConsumerGroupMetadata,
+    RebalanceProtocol,
+    Subscription,
+)
+from client.commits import Commits
+from client.consumer_protocol import decode_assignment, encode_subscription
+from client.errors import IllegalStateException, KafkaException, WakeupException
+from client.leading import Leading
+from client.listeners import Partitions, RebalanceListener
+from client.membership import Generation, Membership
+from client.metadata import ConsumerMetadata
+from client.partitions import TopicPartition
+from client.subscription import SubscriptionState
+from client.timers import Timer
+from coordinator.protocol import (
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    SyncGroupRequestAssignment,
+)
+
+#: An assignment of fewer bytes has not even a version.
+_ASSIGNMENT_LENGTH_MIN = 2
+
+
+@define(eq=False, kw_only=True)
+class Rebalancing:
+    """The consumer's side of joining and leaving its group."""
+
+    membership: Membership
+    commits: Commits
+    subscriptions: SubscriptionState
+    metadata: ConsumerMetadata
+    assignors: tuple[Assignor, ...]
+    protocol: RebalanceProtocol | None
+    leading: Leading
+    group_metadata: ConsumerGroupMetadata
+    call_listener: Callable[[str, RebalanceListener, Partitions], Awaitable[None]]
+    #: The topics told in the last join.
+    joined_subscription: frozenset[str] | None = None
+    _prepare_timer: Timer | None = None
+
+    # --- whether to join --------------------------------------------------------------------------
+
+    def is_rejoin_needed_or_pending(self) -> bool:
+        """Whether topics, subscription or the group ask for another join."""
+        if not self.subscriptions.has_auto_assigned_partitions:
+            return False
+        if self.leading.has_metadata_changed:
+            self._request_rejoin_if_necessary("cached metadata has changed")
+            return True
+        joined = self.joined_subscription
+        if joined is not None and joined != self.subscriptions.group_topics:
+            self._request_rejoin_if_necessary("subscription has changed")
+            return True
+        return self.membership.is_rejoin_needed_or_pending
+
+    def _request_rejoin_if_necessary(self, reason: str) -> None:
+        if not self.membership.rejoin_needed:
+            self.membership.request_rejoin(reason)
+
+    # --- before the join --------------------------------------------------------------------------
+
+    async def on_join_prepare(self, timer: Timer, generation: Generation) -> bool:
+        """Commit, give up what must be given up; False if the commit needs more time."""
+        if self._prepare_timer is None:
+            limit_ms = self.membership.config.max_poll_interval_ms
+            self._prepare_timer = self.membership.clock.timer(limit_ms)
+        else:
+            self._prepare_timer.update()
+        if not await self._commit_before_revocation(timer, self._prepare_timer):
+            return False
+
+        error = await self._give_up(generation)
+        self.leading.resign()
+        self.subscriptions.reset_group_subscription()
+        self._prepare_timer = None
+        self.commits.before_rebalance = None
+        timer.update()
+        if error is not None:
+            raise KafkaException("a rebalance callback of the user raised", error)
+        return True
+
+    async def _commit_before_revocation(self, timer: Timer, prepare_timer: Timer) -> bool:
+        """Whether the rebalance may go on: the commit is answered, hopeless or out of time."""
+        commits = self.commits
+        if commits.is_auto_commit and commits.before_rebalance is None:
+            if self.protocol is RebalanceProtocol.EAGER:
+                self.subscriptions.mark_pending_revocation()
+            commits.before_rebalance = await commits.auto_commit_async()
+        commit = commits.before_rebalance
+        if commit is None:
+            return True
+        client = self.membership.client
+        shorter = timer if timer.remaining_ms < prepare_timer.remaining_ms else prepare_timer
+        await client.poll_until_done(commit, shorter)
+        prepare_timer.update()
+        is_over = prepare_timer.is_expired or (
+            commit.is_done and not (commit.failed and commit.is_retriable)
+        )
+        if commit.is_done:
+            commits.before_rebalance = None
+        if not is_over:
+            backoff_ms = self.membership.config.retry_backoff_ms
+            await client.sleep(shorter, min(shorter.remaining_ms, backoff_ms))
+            timer.update()
+        return is_over
+
+    async def _give_up(self, generation: Generation) -> Exception | None:
+        """Call the listener and empty the assignment as far as the protocol wants it."""
+        owned = self.subscriptions.assigned_partitions
+        if generation.is_nobody:
+            if not owned:
+                return None
+            error = await self._call("on_partitions_lost", owned)
+            self.subscriptions.assign_from_subscribed(())
+            return error
+        if self.protocol is RebalanceProtocol.EAGER:
+            error = await self._call("on_partitions_revoked", owned)
+            self.subscriptions.assign_from_subscribed(())
+            return error
+        dropped = [tp for tp in owned if tp.topic not in self.subscriptions.group_topics]
+        if not dropped:
+            return None
+        error = await self._call("on_partitions_revoked", dropped)
+        self.subscriptions.assign_from_subscribed(set(owned) - set(dropped))
+        return error
+
+    def join_protocols(self) -> tuple[JoinGroupRequestProtocol, ...]:
+        """What to tell the leader, once per assignor."""
+        topics = self.joined_subscription = self.subscriptions.group_topics
+        return tuple(
+            JoinGroupRequestProtocol(
+                str(assignor.name),
+                encode_subscription(
+                    Subscription(
+                        topics=tuple(sorted(topics)),
+                        owned_partitions=self.subscriptions.assigned_partitions,
+                        user_data=assignor.subscription_user_data(topics),
+                        generation_id=self.membership.generation.generation_id,
+                        rack_id=self.membership.config.client_rack or None,
+                    )
+                ),
+            )
+            for assignor in self.assignors
+        )
+
+    async def on_leader_elected(
+        self, reply: JoinGroupResponse
+    ) -> tuple[SyncGroupRequestAssignment, ...]:
+        """Decide for the whole group."""
+        assignor = self._assignor(reply.protocol_name)
+        return await self.leading.assign(reply, assignor, self.protocol)
+
+    # --- after the join ---------------------------------------------------------------------------
+
+    async def on_join_complete(self, generation: Generation, data: bytes) -> None:
+        """Take over the assignment and tell the listener; its first error is raised at the end."""
+        self.leading.follow_unless_leader()
+        assignor = self._assignor(generation.protocol_name)
+        self.group_metadata = ConsumerGroupMetadata(
+            group_id=self.group_metadata.group_id,
+            generation_id=generation.generation_id,
+            member_id=generation.member_id,
+            group_instance_id=self.group_metadata.group_instance_id,
+        )
+        if len(data) < _ASSIGNMENT_LENGTH_MIN:
+            raise IllegalStateException("the SyncGroup reply has no assignment for this member")
+        owned = self.subscriptions.assigned_partitions
+        assignment = decode_assignment(data)
+        assigned = {TopicPartition(*partition) for partition in assignment.partitions}
+        if not self.subscriptions.matches_assignment(assigned):
+            self.membership.request_rejoin(
+                "received assignment does not match the current subscription"
+            )
+            return
+        errors = await self._revoke_unassigned(owned, assigned)
+        self._widen_pattern_subscription(assigned)
+        errors.append(self._tell_assignor(assignor, assignment))
+        self.commits.restart_auto_commit_timer()
+        self.subscriptions.assign_from_subscribed(assigned)
+        errors.append(await self._call("on_partitions_assigned", assigned - set(owned)))
+        self._raise_first(errors)
+
+    async def _revoke_unassigned(
+        self, owned: Partitions, assigned: set[TopicPartition]
+    ) -> list[Exception | None]:
+        """COOPERATIVE: what went to others is given up only now, and then joined for again."""
+        revoked = set(owned) - assigned
+        if self.protocol is not RebalanceProtocol.COOPERATIVE or not revoked:
+            return []
+        error = await self._call("on_partitions_revoked", revoked)
+        self.membership.request_rejoin("need to revoke partitions and re-join")
+        return [error]
+
+    def _widen_pattern_subscription(self, assigned: Iterable[TopicPartition]) -> None:
+        """A leader that saw a matching topic first makes us subscribe to it."""
+        if not self.subscriptions.has_pattern_subscription:
+            return
+        joined = self.joined_subscription or frozenset()
+        added = {partition.topic for partition in assigned} - joined
+        if added:
+            topics = self.subscriptions.group_topics | added
+            if self.subscriptions.subscribe_from_pattern(topics):
+                self.metadata.request_update_for_new_topics()
+            self.joined_subscription = joined | added
+
+    def _tell_assignor(self, assignor: Assignor, assignment: Assignment) -> Exception | None:
+        try:
+            assignor.on_assignment(assignment, self.group_metadata)
+        except Exception as error:  # noqa: BLE001 (a user's assignor; raised at the end)
+            return error
+        return None
+
+    # --- leaving ----------------------------------------------------------------------------------
+
+    async def on_leave_prepare(self) -> None:
+        """Give up everything before leaving the group."""
+        owned = self.subscriptions.assigned_partitions
+        if not self.subscriptions.has_auto_assigned_partitions or not owned:
+            return
+        membership = self.membership
+        is_lost = membership.generation.is_nobody or membership.state.is_rebalancing
+        error = await self._call(
+            "on_partitions_lost" if is_lost else "on_partitions_revoked", owned
+        )
+        self.subscriptions.assign_from_subscribed(())
+        if error is not None:
+            raise KafkaException("a rebalance callback of the user raised", error)
+
+    # --- common -----------------------------------------------------------------------------------
+
+    async def _call(self, name: str, partitions: Iterable[TopicPartition]) -> Exception | None:
+        """Call the listener, if there is one; wakeups pass through, other errors are returned."""
+        listener = self.subscriptions.listener
+        if listener is None:
+            return None
+        try:
+            await self.call_listener(name, listener, tuple(sorted(partitions)))
+        except WakeupException:
+            raise
+        except Exception as error:  # noqa: BLE001 (a user's callback; raised when all is done)
+            return error
+        return None
+
+    def _assignor(self, name: str | None) -> Assignor:
+        for assignor in self.assignors:
+            if assignor.name == name:
+                return assignor
+        raise IllegalStateException(f"the coordinator selected an unknown assignor: {name}")
+
+    @staticmethod
+    def _raise_first(errors: Iterable[Exception | None]) -> None:
+        first = next((error for error in errors if error is not None), None)
+        if isinstance(first, KafkaException):
+            raise first
+        if first is not None:
+            raise KafkaException("a rebalance callback of the user raised", first)
