@@ -1,0 +1,152 @@
+"""The consumer as a machine.
+
+Replies, the passing of time, connection events and application calls go in; requests, callbacks
+and results come out, and when the consumer next wants to act.
+
+Nothing here reads a clock, draws a number or touches a network. The application is a coroutine;
+the host starts it and moves the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from client.assembly import Surroundings, assemble
+from client.backoff import Chance, NoChance
+from client.calls import AsyncConsumer
+from client.connections import Link
+from client.listeners import ConsumerInterceptor
+from client.network import ClientRequest
+from client.outputs import ApplicationEnded
+from client.settings import ConsumerConfig
+from client.threads import Threads
+from client.timers import Clock, Wait, WaitKind
+
+
+class UnknownRequest(Exception):
+    """The host answered a request that is not the oldest in flight on its connection."""
+
+
+class Consumer:
+    """One consumer of the classic protocol.
+
+    Every door takes the present time and returns what happened, in order. Whatever was due before
+    that time happens first, at its own time; a host that wakes the consumer at `next_wakeup_ms`
+    never finds anything overdue.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        *,
+        now_ms: int = 0,
+        chance: Chance | None = None,
+        interceptors: tuple[ConsumerInterceptor, ...] = (),
+    ) -> None:
+        self.config = config
+        self.clock = Clock(now_ms)
+        self.threads = Threads(self.clock)
+        self._told: list[object] = []
+        #: What the application calls.
+        self.calls: AsyncConsumer = assemble(
+            Surroundings(
+                config=config,
+                clock=self.clock,
+                threads=self.threads,
+                chance=chance or NoChance(),
+                interceptors=interceptors,
+                tell=self.tell,
+            )
+        )
+
+    # --- doors ------------------------------------------------------------------------------------
+
+    def start(self, application: Coroutine[Wait, None, Any], now_ms: int) -> tuple[object, ...]:
+        """Run a coroutine that uses `calls` as the application's thread."""
+        self._advance(now_ms)
+        self.threads.start(application, self._on_end)
+        return self._settled()
+
+    def on_reply(self, connection: str, reply: object, now_ms: int) -> tuple[object, ...]:
+        """The answer to the oldest unanswered request of a connection arrives."""
+        self._advance(now_ms)
+        channel = self.calls.client.network.channels.get(connection)
+        unanswered = self.calls.client.network.in_flight(connection)
+        if channel is None or len(unanswered) <= len(channel.inbound):
+            raise UnknownRequest(f"nothing unanswered is in flight on {connection}")
+        channel.inbound.append(reply)
+        return self._settled()
+
+    def on_disconnect(self, connection: str, now_ms: int) -> tuple[object, ...]:
+        """The broker closes a connection."""
+        self._advance(now_ms)
+        self.calls.client.network.channels.cut(connection)
+        return self._settled()
+
+    def set_link(self, connection: str, link: Link, now_ms: int) -> tuple[object, ...]:
+        """From now on attempts to open this connection end like this."""
+        self._advance(now_ms)
+        self.calls.client.network.channels.links[connection] = link
+        return self._settled()
+
+    def wakeup(self, now_ms: int) -> tuple[object, ...]:
+        """`wakeup()` from another thread, possibly during a call."""
+        self._advance(now_ms)
+        self.calls.wakeup()
+        return self._settled()
+
+    def on_time(self, now_ms: int) -> tuple[object, ...]:
+        """Time has passed."""
+        self._advance(now_ms)
+        return self._settled()
+
+    # --- what it shows ----------------------------------------------------------------------------
+
+    @property
+    def next_wakeup_ms(self) -> int:
+        """When the consumer wants to act if nothing comes before."""
+        return self.threads.next_wakeup_ms
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the application's coroutine has not ended."""
+        return self.threads.is_application_running
+
+    @property
+    def is_blocked_in_poll(self) -> bool:
+        """Whether the application waits for the network in a poll that has nothing to hand out."""
+        wait = self.threads.application_wait
+        return self.calls.is_waiting_in_poll and wait is not None and wait.kind is WaitKind.NETWORK
+
+    @property
+    def in_flight(self) -> list[ClientRequest]:
+        """The requests that have been sent and have not ended."""
+        return self.calls.client.network.in_flight()
+
+    def shift(self, by_ms: int) -> None:
+        """Move the clock, every deadline and every remembered time, as if all began later."""
+        self.clock.shift(by_ms)
+        self.threads.shift(by_ms)
+        self.calls.client.shift(by_ms)
+        self.calls.metadata.shift(by_ms)
+        self.calls.subscriptions.shift(by_ms)
+
+    def tell(self, fact: object) -> None:
+        """Put a fact between the others; an application may tell its own."""
+        self._told.append(fact)
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _advance(self, now_ms: int) -> None:
+        if now_ms < self.clock.now_ms:
+            raise ValueError(f"now_ms must not be before {self.clock.now_ms}, not {now_ms}")
+        self.threads.advance(now_ms)
+
+    def _settled(self) -> tuple[object, ...]:
+        self.threads.settle()
+        told, self._told = tuple(self._told), []
+        return told
+
+    def _on_end(self, value: object, error: BaseException | None) -> None:
+        self.tell(ApplicationEnded(at_ms=self.clock.now_ms, value=value, error=error))
