@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import evolve
-
 from coordinator import ClusterView, ErrorCode, GroupConfig, GroupCoordinator, ListedIds, SeededIds
-from coordinator.protocol import JoinGroupRequestProtocol, JoinGroupResponse
+from coordinator.protocol import (
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    OffsetCommitResponse,
+)
 from coordinator.subscription import subscription_to
 from tests.support.verbs import Broker, Call, Client, join_of, sync_of
 
@@ -107,6 +109,7 @@ def an_empty_group(broker: Broker, group_id: str = "g") -> None:
     broker.leaves(last)
 
 
-def a_twin_of(client: Client, **traits: Any) -> Client:
-    """Another process with the same settings."""
-    return evolve(client, **traits)
+def begin_a_write(broker: Broker, group_id: str = "other") -> Call[OffsetCommitResponse]:
+    """A write of this group is under way, and the log says nothing of it."""
+    broker.log_falls_silent()
+    return broker.commits(None, group_id=group_id)
