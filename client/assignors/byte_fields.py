@@ -10,6 +10,9 @@ from attrs import define
 
 from client.assignors.interface import TopicPartition
 
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+
 
 class SchemaError(ValueError):
     """Bytes end too early or hold an impossible length; whoever sent them is at fault."""
@@ -17,12 +20,12 @@ class SchemaError(ValueError):
 
 def int16_field(number: int) -> bytes:
     """A signed 16-bit number."""
-    return struct.pack(">h", number)
+    return _INT16.pack(number)
 
 
 def int32_field(number: int) -> bytes:
     """A signed 32-bit number."""
-    return struct.pack(">i", number)
+    return _INT32.pack(number)
 
 
 def text_field(text: str | None) -> bytes:
@@ -71,11 +74,11 @@ class ByteReader:
 
     def int16(self) -> int:
         """The next signed 16-bit number."""
-        return self._number(">h")
+        return self._number(_INT16)
 
     def int32(self) -> int:
         """The next signed 32-bit number."""
-        return self._number(">i")
+        return self._number(_INT32)
 
     def text(self) -> str:
         """The next string, which must not be null."""
@@ -111,9 +114,14 @@ class ByteReader:
             raise SchemaError(f"an array of {count} entries at byte {self.place - 4}")
         return count
 
-    def _number(self, layout: str) -> int:
-        size = struct.calcsize(layout)
-        return int.from_bytes(self._take(size), "big", signed=True)
+    def _number(self, layout: struct.Struct) -> int:
+        try:
+            (number,) = layout.unpack_from(self.data, self.place)
+        except struct.error as error:
+            raise SchemaError(f"no number at byte {self.place} of {len(self.data)}") from error
+        self.place += layout.size
+        assert isinstance(number, int)
+        return number
 
     def _take(self, length: int) -> bytes:
         start, self.place = self.place, self.place + length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from client.assignors.interface import (
     Assignment,
@@ -21,9 +22,9 @@ def members_in_map_order(group: GroupSubscription) -> list[str]:
 
 def assignable_topics(cluster: Cluster, group: GroupSubscription) -> list[str]:
     """Subscribed topics that have partitions, as the leader's HashMap iterates them."""
-    subscribed = put_order(
-        topic for member in members_in_map_order(group) for topic in group[member].topics
-    )
+    listed = (group[member].topics for member in members_in_map_order(group))
+    # Adding a topic again changes nothing, and a dictionary notices that faster.
+    subscribed = put_order(dict.fromkeys(chain.from_iterable(listed)))
     return put_order(topic for topic in subscribed if cluster.partition_counts.get(topic, 0) > 0)
 
 

@@ -45,15 +45,17 @@ class Claims:
         """Hear every member in turn. Of a vanished topic nobody can own anything."""
         members = members_in_map_order(group)
         claims = cls(of_members={member: claim_of(group[member]) for member in members})
-        owner: dict[TopicPartition, str] = {}
+        owners: dict[str, dict[int, str]] = {topic: {} for topic in topics}
         for member, claim in claims.of_members.items():
             owned = claims.owned[member] = []
             for partition in claim.partitions:
-                if partition[0] not in topics:
+                topic, number = partition
+                owner = owners.get(topic)
+                if owner is None:
                     continue
-                other = owner.get(partition)
+                other = owner.get(number)
                 if other is None:
-                    owner[partition] = member
+                    owner[number] = member
                     owned.append(partition)
                     continue
                 # Kafka holds a claim against the other's subscription, not against its claim,
@@ -65,7 +67,7 @@ class Claims:
                     claims.contested.add(partition)
                 else:
                     owned.append(partition)
-                owner[partition] = member
+                owner[number] = member
                 if partition in claims.owned[other]:
                     claims.owned[other].remove(partition)
         return claims

@@ -116,17 +116,19 @@ class ConstrainedAssignment:
         A kept partition that exists no more hides from Kafka that those after it are kept too
         (its comparison of two sorted lists gets stuck there), so they are given once more.
         """
-        kept = set(chain.from_iterable(self.assigned.values()))
-        vanished = [p for p in kept if p[1] >= self.counts[p[0]]]
-        if vanished:
-            stuck = min(map(_by_name, vanished))
-            kept = {p for p in kept if _by_name(p) < stuck}
-        return [
-            partition
-            for topic, count in self.counts.items()
-            for partition in zip(repeat(topic), range(count))
-            if partition not in kept
-        ]
+        is_kept = {topic: bytearray(count) for topic, count in self.counts.items()}
+        shrunken = set()
+        for topic, number in chain.from_iterable(self.assigned.values()):
+            if number < self.counts[topic]:
+                is_kept[topic][number] = True
+            else:
+                shrunken.add(topic)
+        free = []
+        is_stuck = False
+        for topic, kept in is_kept.items():
+            free += [(topic, n) for n, is_taken in enumerate(kept) if is_stuck or not is_taken]
+            is_stuck = is_stuck or topic in shrunken
+        return free
 
     def _give_near(self, free: list[TopicPartition]) -> list[TopicPartition]:
         """Give what can be given within racks, the hardest to place first; return the rest."""
@@ -165,7 +167,7 @@ class ConstrainedAssignment:
         """Round after round to those below the lower quota, then one each to those at it."""
         assigned, below_lower, at_lower = self.assigned, self.below_lower, self.at_lower
         turn = 0
-        for partition in free:
+        for partition in free[self._give_whole_rounds(free) :]:
             if below_lower:
                 turn = turn if turn < len(below_lower) else 0
                 member = below_lower[turn]
@@ -183,13 +185,18 @@ class ConstrainedAssignment:
             elif len(partitions) == self.upper_quota:
                 self.uppers_found += 1
 
+    def _give_whole_rounds(self, free: list[TopicPartition]) -> int:
+        """Give rounds in which nobody reaches the lower quota, and return how many partitions."""
+        takers = len(self.below_lower)
+        fullest = max((len(self.assigned[member]) for member in self.below_lower), default=0)
+        rounds = min(self.lower_quota - fullest - 1, len(free) // takers) if takers else 0
+        for turn, member in enumerate(self.below_lower):
+            self.assigned[member] += free[turn : rounds * takers : takers]
+        return rounds * takers
+
     def _check_that_all_are_full(self) -> None:
         if not self.below_lower:
             return
         if self.uppers_found != self.uppers_wanted:
             raise AssignmentError(_ILLEGAL_STATE, "too few members reach the upper quota")
         raise AssignmentError(_ILLEGAL_STATE, f"{self.below_lower[0]} misses the lower quota")
-
-
-def _by_name(partition: TopicPartition) -> tuple[bytes, int]:
-    return text_key(partition[0]), partition[1]

@@ -37,6 +37,8 @@ class Loads:
     counts: list[int] = field(init=False)
     #: Members in play from the least to the most loaded: count times all members, plus member.
     _ladder: list[int] = field(init=False)
+    #: The same, apart for members that subscribe the same.
+    _ladders: list[list[int]] = field(init=False)
     _lightest: dict[int, int] = field(init=False, factory=dict)
     _imbalance: Imbalance | None = field(init=False, default=None)
 
@@ -44,6 +46,9 @@ class Loads:
         """Count what is held to begin with."""
         self.counts = [len(partitions) for partitions in self.held]
         self._ladder = sorted(map(self._rung_of, range(len(self.held))))
+        self._ladders = [[] for _ in set(self.numbers.kind_of)]
+        for rung in self._ladder:
+            self._ladders[self.numbers.kind_of[rung % len(self.held)]].append(rung)
         self.holder = [-1] * len(self.numbers.partitions)
         for member, partitions in enumerate(self.held):
             for partition in partitions:
@@ -75,7 +80,8 @@ class Loads:
 
     def take_out_of_play(self, member: int) -> None:
         """Leave what a member holds as it is."""
-        del self._ladder[bisect_left(self._ladder, self._rung_of(member))]
+        for ladder in self._ladders_of(member):
+            del ladder[bisect_left(ladder, self._rung_of(member))]
 
     def give(self, partition: int, member: int) -> None:
         """Hand out a free partition."""
@@ -110,18 +116,24 @@ class Loads:
     def _rung_of(self, member: int) -> int:
         return self.counts[member] * len(self.held) + member
 
+    def _ladders_of(self, member: int) -> tuple[list[int], list[int]]:
+        return self._ladder, self._ladders[self.numbers.kind_of[member]]
+
     def _change_count(self, member: int, by: int) -> None:
         rung = self._rung_of(member)
-        del self._ladder[bisect_left(self._ladder, rung)]
-        insort(self._ladder, rung + by * len(self.held))
+        for ladder in self._ladders_of(member):
+            del ladder[bisect_left(ladder, rung)]
+            insort(ladder, rung + by * len(self.held))
         self.counts[member] += by
         self._lightest.clear()
 
     def _find_lightest(self, topic: int) -> int:
-        subscribers = self.numbers.subscribers[topic]
-        if len(subscribers) ** 2 < len(self._ladder):
-            return min(map(self._rung_of, subscribers)) % len(self.held)
-        return next(member for member in self.by_load() if member in subscribers)
+        """Compare the lightest of each kind; among many kinds, a subscriber is soon met anyway."""
+        subscribers, kinds = self.numbers.subscribers[topic], self.numbers.kinds[topic]
+        if len(kinds) ** 2 < len(self._ladder):
+            return min(self._ladders[kind][0] for kind in kinds) % len(self.held)
+        members = len(self.held)
+        return next(rung % members for rung in self._ladder if rung % members in subscribers)
 
     def _is_better(self, imbalance: Imbalance) -> bool:
         counts, member = self.counts, imbalance.member

@@ -31,6 +31,9 @@ class Numbers:
     topic_of: list[int]
     #: The members that subscribe each topic.
     subscribers: list[frozenset[int]]
+    #: Which members subscribe the same: each one's kind, and the kinds that subscribe each topic.
+    kind_of: list[int]
+    kinds: list[list[int]]
     #: How many partitions each member could have at most.
     capacities: list[int]
 
@@ -41,6 +44,11 @@ class Numbers:
         member_numbers = {member: number for number, member in enumerate(members)}
         subscribed_by = subscribers(group, members)
         topics = sorted(counts, key=lambda topic: len(subscribed_by[topic]))
+        takers = [
+            frozenset(member_numbers[member] for member in subscribed_by[topic]) for topic in topics
+        ]
+        kinds: dict[frozenset[str], int] = {}
+        kind_of = [kinds.setdefault(frozenset(group[m].topics), len(kinds)) for m in members]
         return cls(
             members=members,
             members_in_map_order=[member_numbers[member] for member in members_in_map_order(group)],
@@ -48,10 +56,9 @@ class Numbers:
             starts=[0, *accumulate(counts[topic] for topic in topics)],
             partitions=[p for t in topics for p in zip(repeat(t), range(counts[t]))],
             topic_of=[number for number, topic in enumerate(topics) for _ in range(counts[topic])],
-            subscribers=[
-                frozenset(member_numbers[member] for member in subscribed_by[topic])
-                for topic in topics
-            ],
+            subscribers=takers,
+            kind_of=kind_of,
+            kinds=[sorted({kind_of[member] for member in numbers}) for numbers in takers],
             capacities=[
                 sum(counts.get(topic, 0) for topic in group[member].topics) for member in members
             ],
