@@ -123,8 +123,8 @@ class Player:
                 self._request(step)
             else:
                 _CONTROLS[step["do"]](self, step)
-            check_all(self.host.machine)
             self.watch.see(self.host.events, self.host.machine)
+            check_all(self.host.machine, had_fault=self.watch.had_fault)
             self.host.events.clear()
             if self.trace is not None and not step["do"].startswith("expect"):
                 for line in _states(self.host.machine):
