@@ -3,9 +3,6 @@
 PY := .venv/bin/python
 SET_UP := .venv/.complete
 
-# Spark's workers run in the same environment as its driver.
-export PYSPARK_PYTHON := $(CURDIR)/$(PY)
-
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench mutants pins clean
 
