@@ -251,13 +251,12 @@ def _delete_topic(
         error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
     else:
         known = step.shard.offsets_of(group.group_id, committed=False)
-        # A collection of Kafka's that keeps one row per partition.
-        for partition in dict.fromkeys(topic.partitions):
+        for partition in topic.partitions:
             if (topic.name, partition) in known:
                 forget(group.group_id, (topic.name, partition), "it was deleted", step)
     rows = tuple(
         OffsetDeleteResponsePartition(partition_index=partition, error_code=error)
-        for partition in dict.fromkeys(topic.partitions)
+        for partition in topic.partitions
     )
     return OffsetDeleteResponseTopic(name=topic.name, partitions=rows)
 
