@@ -11,7 +11,7 @@ from coordinator.outcome import Write
 from coordinator.protocol import Request, Response
 from coordinator.records import GroupRecord
 from coordinator.step import Step
-from coordinator.writes import Operation, OutstandingWrite
+from coordinator.writes import Operation, OutstandingWrite, Postponement
 
 
 def begin_write(step: Step, write_id: int) -> Write:
@@ -38,12 +38,18 @@ def hold(step: Step, request: Request | None, result: Response | None) -> None:
         Operation(
             after=shard.waiting.writes[-1].write_id,
             deadline_ms=step.now_ms + shard.config.offsets_commit_timeout_ms,
-            then=step.then if step.records else None,
+            then=step.then,
             request=request if result is not None or is_open else None,
             result=result,
         )
     )
     arm_write_timer(step)
+
+
+def postpone(step: Step, request: Request) -> None:
+    """Let a request begin only when everything that is under way is committed."""
+    step.then = Postponement()
+    hold(step, request, None)
 
 
 def arm_write_timer(step: Step) -> None:

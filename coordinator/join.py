@@ -247,11 +247,14 @@ def replace_member(group: Group, old_id: str, new_id: str, step: Step) -> Member
 def static_return_written(undo: StaticReturn, step: Step) -> None:
     """The new id is written: the member goes on in the same generation, without a rebalance."""
     group, member = undo.group, undo.member
+    is_leader = group.is_leader(member.member_id)
+    is_new = undo.request.api_version >= _SKIP_ASSIGNMENT_SINCE
+    if is_new and is_leader and group.state in (PREPARING_REBALANCE, DEAD):
+        return  # Kafka fails inside over the member list; the rebalance will answer the join
     request = group.release_join(member)
     if request is None:
         return
-    if request.api_version >= _SKIP_ASSIGNMENT_SINCE:
-        is_leader = group.is_leader(member.member_id)
+    if is_new:
         response = JoinGroupResponse(
             generation_id=group.generation_id,
             protocol_type=group.protocol_type,
@@ -287,6 +290,8 @@ def static_return_failed(undo: StaticReturn, error: ErrorCode, step: Step) -> No
     )
     old = replace_member(group, member.member_id, undo.old_member_id, step)
     step.keep_session(old)
+    if undo.request.request_id not in step.shard.unanswered:
+        return  # a rebalance has answered it meanwhile
     step.reply(
         undo.request,
         JoinGroupResponse(

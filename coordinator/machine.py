@@ -18,7 +18,7 @@ from coordinator.config import GroupConfig
 from coordinator.errors import ErrorCode, InternalFault, OutOfTurn
 from coordinator.events import Event, EventKind
 from coordinator.find import find_coordinator
-from coordinator.gating import arm_write_timer, begin_write, hold, is_answered
+from coordinator.gating import arm_write_timer, begin_write, hold, is_answered, postpone
 from coordinator.heartbeat import heartbeat
 from coordinator.ids import IdSource, SeededIds
 from coordinator.java_order import partition_for
@@ -57,13 +57,14 @@ from coordinator.refusals import (
 )
 from coordinator.settling import answer_early, fail, fire, on_loaded, on_unloaded, settle
 from coordinator.shard import Shard, ShardSlot, ShardStatus
-from coordinator.step import Step
+from coordinator.step import Step, reply_to
 from coordinator.sync import sync_group
 from coordinator.timers import (
     ExpiryTimer,
     Timer,
     WriteTimer,
 )
+from coordinator.writes import Operation, Postponement
 
 
 def _fetch_stable(shard: Shard, request: OffsetFetchRequest, _step: Step) -> OffsetFetchResponse:
@@ -165,10 +166,12 @@ class GroupCoordinator:
                 f"shard {write.shard} waits for write {oldest.write_id}, not {write.write_id}"
             )
         step = Step(shard, now_ms)
+        released: list[Operation] = []
         if error is None:
             shard.waiting.writes.popleft()
             shard.journal.commit_up_to(oldest.mark)
-            for operation in shard.waiting.release(write.write_id):
+            released = shard.waiting.release(write.write_id)
+            for operation in released:
                 settle(operation, step)
         else:
             self.void_writes.update(each.write_id for each in shard.waiting.writes)
@@ -181,7 +184,12 @@ class GroupCoordinator:
                 fail(operation, error, step)
         step.records.clear()  # Kafka drops what a callback would like to write
         arm_write_timer(step)
-        return self._outcome(step)
+        begun = [
+            self._run(shard, operation.request, now_ms)
+            for operation in released
+            if isinstance(operation.then, Postponement) and operation.request is not None
+        ]
+        return _joined([self._outcome(step), *begun])
 
     def on_topics_deleted(self, topics: Iterable[Topic], now_ms: int) -> Outcome:
         """Topics are gone from the cluster: so are their offsets, in every shard."""
@@ -284,7 +292,7 @@ class GroupCoordinator:
     def _for_one_group(self, request: OneGroupRequest, now_ms: int) -> Outcome:
         refusal = refused_at_the_door(request, self.config)
         if refusal is not None:
-            return Outcome(replies=(Reply(request.request_id, refusal),))
+            return self._answer(request, refusal)
         return self._operate(request, request.group_id or "", now_ms)
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
@@ -354,6 +362,15 @@ class GroupCoordinator:
         shard = self._shard(self.shard_of(group_id))
         if isinstance(shard, ErrorCode):
             return self._say_no(request, shard)
+        if type(request) is DeleteGroupsRequest and shard.waiting.writes:
+            # Kafka asks for share groups first, an operation without records that waits its turn.
+            step = Step(shard, now_ms)
+            postpone(step, request)
+            return self._outcome(step)
+        return self._run(shard, request, now_ms)
+
+    def _run(self, shard: Shard, request: Request, now_ms: int) -> Outcome:
+        """Handle a request in its shard, now."""
         step = Step(shard, now_ms)
         try:
             result = HANDLERS[type(request)](shard, request, step)
@@ -409,14 +426,14 @@ class GroupCoordinator:
         self.gathers[request.request_id] = Gather(request, missing=len(parts), parts=list(settled))
 
     def _answer(self, request: Request, response: Response) -> Outcome:
-        return Outcome(replies=(Reply(request.request_id, response),))
+        return Outcome(replies=(reply_to(request, response),))
 
     def _say_no(self, request: Request, error: ErrorCode) -> Outcome:
         """Refuse a request, or a part of one, without asking a shard."""
         response = refused(request, error)
         if isinstance(request, JoinGroupRequest) and not self.is_active:
             response = JoinGroupResponse(error_code=error, member_id=request.member_id)
-        whole = self._collected(Reply(request.request_id, response))
+        whole = self._collected(reply_to(request, response))
         return NOTHING if whole is None else Outcome(replies=(whole,))
 
     def _shard(self, index: int) -> Shard | ErrorCode:

@@ -79,20 +79,14 @@ def fail(operation: Operation, error: ErrorCode, step: Step) -> None:
 
 
 def answer_early(request: Request, response: Response, step: Step) -> None:
-    """Answer a request that its group may still hold; the group's own answer is dropped later."""
+    """Answer a join or sync that its group may still hold; the group's own answer is dropped.
+
+    The group may even be one that the failed write has taken off the map: what is left of the
+    operations on it may still answer its members.
+    """
     step.reply(request, response)
-    if _is_parked(step.shard, request):
+    if isinstance(request, JoinGroupRequest | SyncGroupRequest):
         step.shard.answered_early.add(request.request_id)
-
-
-def _is_parked(shard: Shard, request: Request) -> bool:
-    if not isinstance(request, JoinGroupRequest | SyncGroupRequest) or request.group_id is None:
-        return False
-    group = shard.groups.get(request.group_id)
-    return group is not None and any(
-        member.awaiting_join is request or member.awaiting_sync is request
-        for member in group.members.values()
-    )
 
 
 def fire(shard: Shard, timer: Timer, step: Step) -> None:

@@ -66,10 +66,7 @@ class Step:
             return
         if shard.unanswered:
             shard.unanswered.discard(request.request_id)
-        in_version = _ON_THE_WIRE.get(type(response))
-        if in_version is not None:
-            response = in_version(request, response)
-        self.replies.append(Reply(request.request_id, response))
+        self.replies.append(reply_to(request, response))
 
     def set_timer(self, timer: Timer, after_ms: int) -> None:
         """Ask to be woken; a delay below nothing is no delay."""
@@ -139,6 +136,14 @@ _ON_THE_WIRE: Mapping[type[Response], Callable[..., Response]] = {
     JoinGroupResponse: _join_on_the_wire,
     LeaveGroupResponse: _leave_on_the_wire,
 }
+
+
+def reply_to(request: Request, response: Response) -> Reply:
+    """The reply, in the form that the asker's version knows."""
+    in_version = _ON_THE_WIRE.get(type(response))
+    if in_version is not None:
+        response = in_version(request, response)
+    return Reply(request.request_id, response)
 
 
 def effective_rebalance_timeout_ms(request: JoinGroupRequest) -> int:

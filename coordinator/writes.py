@@ -54,7 +54,12 @@ class ExpiryRun:
     """Expired offsets are being removed; a failed run is tried again after one interval."""
 
 
-Continuation = GroupCreation | AssignmentStorage | StaticReturn | ExpiryRun
+@frozen(kw_only=True, eq=False)
+class Postponement:
+    """A request that begins only now; if the wait fails it never does."""
+
+
+Continuation = GroupCreation | AssignmentStorage | StaticReturn | ExpiryRun | Postponement
 
 
 @frozen(kw_only=True, eq=False)

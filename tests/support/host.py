@@ -60,9 +60,12 @@ class Host:
 
     def speak(self, error: ErrorCode | None = None) -> None:
         """Let the log speak about everything it kept silent about."""
-        self.is_log_silent = False
+        kept_silent = len(self.unspoken)
         while self.unspoken:
-            self._append(self.unspoken.popleft(), error)
+            # What these words set off is written behind the rest, and without their error.
+            self._append(self.unspoken.popleft(), error if kept_silent > 0 else None)
+            kept_silent -= 1
+        self.is_log_silent = False
 
     def carry_out(self, outcome: Outcome) -> None:
         """Append, answer, wait, tell."""
