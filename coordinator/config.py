@@ -65,20 +65,18 @@ class GroupConfig:
     #: Hard-coded in Kafka; here so that tests need not wait five minutes.
     new_member_join_timeout_ms: int = field(default=300_000, validator=_whole)
 
-    #: Instead of the minutes, where a test wants a finer grain; Kafka has minutes only.
-    offsets_retention_ms: int | None = field(default=None)
+    #: The minutes in milliseconds; a test may give a finer grain, Kafka has minutes only.
+    offsets_retention_ms: int = field()
+
+    @offsets_retention_ms.default
+    def _from_minutes(self) -> int:
+        minutes = self.offsets_retention_minutes
+        return minutes * 60_000 if type(minutes) is int else -1  # its own check says what is wrong
 
     @offsets_retention_ms.validator
-    def _some_time(self, attribute: Attribute[int | None], value: int | None) -> None:
-        if value is not None and (type(value) is not int or value < 1):
+    def _some_time(self, attribute: Attribute[int], value: int) -> None:
+        if type(value) is not int or value < 1:
             raise ValueError(f"{attribute.name} must be a number of milliseconds, not {value!r}")
-
-    @property
-    def retention_ms(self) -> int:
-        """How long an offset is kept once its time has begun."""
-        if self.offsets_retention_ms is not None:
-            return self.offsets_retention_ms
-        return self.offsets_retention_minutes * 60_000
 
     @classmethod
     def from_properties(cls, properties: dict[str, int]) -> GroupConfig:

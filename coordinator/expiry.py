@@ -64,7 +64,7 @@ def is_expired(group: Group, value: OffsetAndMetadata, shard: Shard, step: Step)
     is_abandoned = group.protocol_type is not None and group.state is EMPTY
     if is_abandoned and group.state_since_ms is not None:
         base_ms = group.state_since_ms
-    return step.now_ms - base_ms >= shard.config.retention_ms
+    return step.now_ms - base_ms >= shard.config.offsets_retention_ms
 
 
 def remove_group(group: Group, why: str, step: Step) -> None:

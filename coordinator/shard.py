@@ -19,6 +19,8 @@ from coordinator.records import GroupRecord, OffsetAndMetadata, OffsetRecord, Re
 from coordinator.timers import SetTimer, Timer, WriteTimer
 from coordinator.writes import (
     AssignmentStorage,
+    Change,
+    Continuation,
     GroupChange,
     GroupCreation,
     Journal,
@@ -200,7 +202,7 @@ class Shard:
             tuple(sorted((str(change), change.at_ms) for change in self.timers.values())),
             tuple(write.write_id for write in self.waiting.writes),
             tuple(map(_operation_snapshot, self.waiting.operations)),
-            len(self.journal.changes),
+            tuple(map(_change_snapshot, self.journal.changes)),
             tuple(sorted(self.unanswered)),
             tuple(sorted(self.answered_early)),
         )
@@ -227,10 +229,35 @@ def _operation_snapshot(operation: Operation) -> tuple[object, ...]:
     return (
         operation.after,
         operation.deadline_ms,
-        type(operation.then).__name__,
+        _continuation_snapshot(operation.then),
         operation.request,
         operation.result,
     )
+
+
+def _continuation_snapshot(then: Continuation | None) -> tuple[object, ...]:
+    if isinstance(then, GroupCreation):
+        return (then.group.snapshot(), then.request)
+    if isinstance(then, AssignmentStorage):
+        plan = tuple(sorted(then.assignments.items()))
+        return (then.group.snapshot(), then.generation_id, then.leader_id, plan)
+    if isinstance(then, StaticReturn):
+        return (
+            then.group.snapshot(),
+            then.member.snapshot(),
+            then.old_member_id,
+            then.old_leader_id,
+            then.old_protocols,
+            then.old_rebalance_timeout_ms,
+            then.old_session_timeout_ms,
+        )
+    return (type(then).__name__,)
+
+
+def _change_snapshot(change: Change) -> tuple[object, ...]:
+    if isinstance(change, GroupChange):
+        return (change.group_id, change.before and change.before.snapshot())
+    return (change.group_id, change.topic_partition, change.before)
 
 
 def as_stored(value: OffsetAndMetadata) -> OffsetAndMetadata:
