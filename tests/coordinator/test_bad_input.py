@@ -40,7 +40,7 @@ ODD_IDS = {
     "accents": "é" * 40,
     "an emoji": "😀",
     "half a pair": "\ud83d",
-    "a very long one": "x" * 100_000,
+    "a very long one": "x" * 30_000,  # a string on Kafka's wire has at most 32,767 bytes
     "a dollar": "$m0.member_id",
 }
 
@@ -213,9 +213,11 @@ def test_an_empty_instance_id_is_an_instance_id():
     assert broker.beats(ada).error is ErrorCode.FENCED_INSTANCE_ID
 
 
-@pytest.mark.parametrize("odd", ODD_IDS.values(), ids=ODD_IDS.keys())
-def test_a_failover_keeps_odd_ids(odd):
+#: Half a pair has no UTF-8 form, so no log can keep it.
+@pytest.mark.parametrize("name", [name for name in ODD_IDS if name != "half a pair"])
+def test_a_failover_keeps_odd_ids(name):
     broker = a_broker()
+    odd = ODD_IDS[name]
     (ada,) = a_stable_group(broker, a_static_client("ada", group_id=odd, group_instance_id=odd))
 
     broker.fails_over()

@@ -21,7 +21,6 @@ from tests.support.builders import (
     begin_a_write,
     join_together,
 )
-from tests.support.verbs import an_offset
 
 NOT_AVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 NOT_COORDINATOR = ErrorCode.NOT_COORDINATOR
@@ -360,20 +359,6 @@ def test_what_the_log_says_of_a_write_after_the_shard_ended_is_ignored(error):
     broker.log_speaks(error)
 
     assert call.errors == [NOT_COORDINATOR]
-
-
-def test_a_shard_that_was_taken_back_begins_with_what_the_log_holds():
-    broker = a_broker()
-    broker.commits(None, an_offset(offset=1))
-    broker.log_falls_silent()
-    broker.commits(None, an_offset(offset=2))
-    broker.loses_its_shard()
-    broker.log_speaks()
-
-    broker.begins_to_load()
-    broker.finishes_loading()
-
-    assert broker.offsets() == {("t", 0): 1}
 
 
 def test_no_timer_of_a_shard_outlives_it():

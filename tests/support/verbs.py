@@ -246,6 +246,13 @@ class Broker(Host):
             for row in topic.partitions
         }
 
+    def offset_of(
+        self, topic: str, partition: int = 0, *, group_id: str = "g", require_stable: bool = False
+    ) -> int:
+        """What a fetch of one partition sees; -1 when nothing is committed."""
+        call = self.fetches(group_id, (topic, partition), require_stable=require_stable)
+        return call.response.groups[0].topics[0].partitions[0].committed_offset
+
     def deletes_offsets(
         self, group_id: str | None = "g", *places: tuple[str, int]
     ) -> Call[OffsetDeleteResponse]:
