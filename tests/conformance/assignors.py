@@ -24,8 +24,10 @@ _MANY = 5
 
 def is_mine(cases: list[Words]) -> bool:
     """Cases of assignors name one, and have members, in themselves or in their first step."""
-    units = [units_of(case)[0] for case in cases]
-    return bool(cases) and all("members" in unit and "topics" in unit for unit in units)
+    first_units = [units_of(case)[:1] for case in cases]
+    return bool(cases) and all(
+        unit and {"members", "topics"} <= unit[0].keys() for unit in first_units
+    )
 
 
 def play(cases: list[Words]) -> Iterator[CaseResult]:
