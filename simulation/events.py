@@ -18,6 +18,7 @@ from coordinator import EventKind
 
 __all__ = [
     "COLUMNS",
+    "DISTURBANCES",
     "KINDS",
     "SCHEMA_VERSION",
     "Column",
@@ -49,18 +50,45 @@ class WorldEventKind(Enum):
 
     RUN_STARTED = "run_started"
     RUN_ENDED = "run_ended"
+    TOPIC_CREATED = "topic_created"
+    PARTITIONS_ADDED = "partitions_added"
+    TOPIC_DELETED = "topic_deleted"
+    LOG_RATE_CHANGED = "log_rate_changed"
+    LOG_START_MOVED = "log_start_moved"
     CONSUMER_STARTED = "consumer_started"
+    CONSUMER_STOPPING = "consumer_stopping"
+    CONSUMER_STOPPED = "consumer_stopped"
     CONSUMER_CRASHED = "consumer_crashed"
+    CONSUMER_PAUSED = "consumer_paused"
+    CONSUMER_RESUMED = "consumer_resumed"
+    FAULT_STARTED = "fault_started"
+    FAULT_HEALED = "fault_healed"
+    BROKER_CRASHED = "broker_crashed"
+    BROKER_RESTARTED = "broker_restarted"
+    COORDINATOR_MOVED = "coordinator_moved"
+    CONNECTION_OPENED = "connection_opened"
+    CONNECTION_FAILED = "connection_failed"
+    CONNECTION_CLOSED = "connection_closed"
+    CONNECTION_RESET = "connection_reset"
     REQUEST_SENT = "request_sent"
     REQUEST_RECEIVED = "request_received"
+    REQUEST_LOST = "request_lost"
     REPLY_SENT = "reply_sent"
     REPLY_RECEIVED = "reply_received"
     REPLY_LOST = "reply_lost"
+    HEARTBEATS_ANSWERED = "heartbeats_answered"
+    COMMITS_REPEATED = "commits_repeated"
     TIMER_FIRED = "timer_fired"
     WRITE_COMMITTED = "write_committed"
     PARTITION_ASSIGNED = "partition_assigned"
     PARTITION_REVOKED = "partition_revoked"
     PARTITION_LOST = "partition_lost"
+    POSITION_SET = "position_set"
+    FETCH_STARTED = "fetch_started"
+    RECORDS_RETURNED = "records_returned"
+    RECORDS_PROCESSED = "records_processed"
+    COMMIT_ACKNOWLEDGED = "commit_acknowledged"
+    COMMIT_FAILED = "commit_failed"
 
 
 Kind = EventKind | WorldEventKind
@@ -71,15 +99,48 @@ Kind = EventKind | WorldEventKind
 KINDS: Mapping[Kind, str] = {
     WorldEventKind.RUN_STARTED:        "The run begins; `detail` is its title.",
     WorldEventKind.RUN_ENDED:          "The run is over; what is still open then stays open.",
+    WorldEventKind.TOPIC_CREATED:      "A topic is there from now on, with `count` partitions.",
+    WorldEventKind.PARTITIONS_ADDED:   "A topic has `count` partitions from now on.",
+    WorldEventKind.TOPIC_DELETED:      "A topic is gone, and its logs with it.",
+    WorldEventKind.LOG_RATE_CHANGED:   "A partition's log ends at `offset` and grows by `count` "
+                                       "records in each `duration_ms`: at t it ends at `offset` + "
+                                       "(t - `at_ms`) * `count` // `duration_ms`, until its next "
+                                       "such row. With `count` 0 it stands still.",
+    WorldEventKind.LOG_START_MOVED:    "Records before `offset` are gone; found by a reader who "
+                                       "wanted them, or moved by the script.",
     WorldEventKind.CONSUMER_STARTED:   "A consumer begins its work.",
+    WorldEventKind.CONSUMER_STOPPING:  "A consumer is asked to close; `detail` says how.",
+    WorldEventKind.CONSUMER_STOPPED:   "A consumer's application has ended; `error` is what it "
+                                       "raised, if it did.",
     WorldEventKind.CONSUMER_CRASHED:   "A consumer dies without a word; nothing is sent any more.",
+    WorldEventKind.CONSUMER_PAUSED:    "A consumer's process stands still, all threads of it.",
+    WorldEventKind.CONSUMER_RESUMED:   "It goes on, late for whatever was due.",
+    WorldEventKind.FAULT_STARTED:      "Something is wrong from now on; `detail` says what and "
+                                       "where, in the words of the script.",
+    WorldEventKind.FAULT_HEALED:       "It is right again; same `detail`, `cause` is its start.",
+    WorldEventKind.BROKER_CRASHED:     "A broker dies; its connections are reset.",
+    WorldEventKind.BROKER_RESTARTED:   "A broker is back, with its logs.",
+    WorldEventKind.COORDINATOR_MOVED:  "`broker` leads that partition of the offsets topic from "
+                                       "now on; `detail` says from where.",
+    WorldEventKind.CONNECTION_OPENED:  "A client has a connection to `broker`.",
+    WorldEventKind.CONNECTION_FAILED:  "A client tries to connect to `broker`: `detail` says that "
+                                       "it was refused or that nobody answers.",
+    WorldEventKind.CONNECTION_CLOSED:  "A client gives a connection up, and `count` requests on it "
+                                       "that had no answer.",
+    WorldEventKind.CONNECTION_RESET:   "A connection breaks; the client will notice.",
     WorldEventKind.REQUEST_SENT:       "A client sends a request.",
     WorldEventKind.REQUEST_RECEIVED:   "A broker begins to handle a request.",
+    WorldEventKind.REQUEST_LOST:       "A request never reaches its broker; `detail` says why.",
     WorldEventKind.REPLY_SENT:         "A broker answers a request; `cause` is what made it "
                                        "answer, `duration_ms` the time since the request came.",
     WorldEventKind.REPLY_RECEIVED:     "A client hears the answer; `duration_ms` is the time since "
                                        "it sent the request.",
     WorldEventKind.REPLY_LOST:         "An answer arrives where nobody listens any more.",
+    WorldEventKind.HEARTBEATS_ANSWERED: "`count` heartbeats of a member, one after the other, "
+                                       "found nothing new; `duration_ms` is the time from the "
+                                       "first sending to the last answer.",
+    WorldEventKind.COMMITS_REPEATED:   "`count` automatic commits of a member repeated what was "
+                                       "committed already; `duration_ms` as for heartbeats.",
     WorldEventKind.TIMER_FIRED:        "A timer of the coordinator is due; `detail` names it, "
                                        "`duration_ms` is the time since it was set.",
     WorldEventKind.WRITE_COMMITTED:    "The log has `count` records of the coordinator, from "
@@ -87,7 +148,20 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.PARTITION_ASSIGNED: "A consumer takes a partition over.",
     WorldEventKind.PARTITION_REVOKED:  "A consumer gives a partition up.",
     WorldEventKind.PARTITION_LOST:     "A consumer has a partition no more, without giving it up; "
-                                       "`cause` is the crash that ended it.",
+                                       "`detail` says how: crashed, fenced, stopped.",
+    WorldEventKind.POSITION_SET:       "A consumer reads a partition from `offset` on; `detail` "
+                                       "says why: committed, reset, seek.",
+    WorldEventKind.FETCH_STARTED:      "A consumer asks for records of a partition, from `offset` "
+                                       "on, for the first time since it was assigned.",
+    WorldEventKind.RECORDS_RETURNED:   "A poll hands out the records from `offset` up to but not "
+                                       "including `end_offset`.",
+    WorldEventKind.RECORDS_PROCESSED:  "An application has done its work on the records from "
+                                       "`offset` up to but not including `end_offset`; it took "
+                                       "`duration_ms`.",
+    WorldEventKind.COMMIT_ACKNOWLEDGED: "A consumer hears that its position `offset` is committed; "
+                                       "`cause` is the answer.",
+    WorldEventKind.COMMIT_FAILED:      "A consumer hears that a commit of `offset` is refused, or "
+                                       "never hears of it; `error` says which.",
 
     EventKind.GROUP_CREATED:       "A group comes into being, without members.",
     EventKind.GROUP_REMOVED:       "A group is gone; `detail` says why.",
@@ -115,6 +189,28 @@ KINDS: Mapping[Kind, str] = {
 }
 
 # fmt: on
+
+#: What a script or chance does to a run; liveness is asked for only after the last of these.
+DISTURBANCES: frozenset[str] = frozenset(
+    kind.value
+    for kind in (
+        WorldEventKind.TOPIC_CREATED,
+        WorldEventKind.PARTITIONS_ADDED,
+        WorldEventKind.TOPIC_DELETED,
+        WorldEventKind.CONSUMER_STARTED,
+        WorldEventKind.CONSUMER_STOPPING,
+        WorldEventKind.CONSUMER_STOPPED,
+        WorldEventKind.CONSUMER_CRASHED,
+        WorldEventKind.CONSUMER_PAUSED,
+        WorldEventKind.CONSUMER_RESUMED,
+        WorldEventKind.FAULT_STARTED,
+        WorldEventKind.FAULT_HEALED,
+        WorldEventKind.BROKER_CRASHED,
+        WorldEventKind.BROKER_RESTARTED,
+        WorldEventKind.COORDINATOR_MOVED,
+        WorldEventKind.CONNECTION_RESET,
+    )
+)
 
 
 def _always(column_type: ColumnType, meaning: str) -> Any:  # noqa: ANN401 - as attrs' own field
