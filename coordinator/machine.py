@@ -319,7 +319,7 @@ class GroupCoordinator:
     def _fetch_committed(self, part: OffsetFetchRequest) -> OffsetFetchResponse:
         group = part.groups[0]
         assert group.group_id is not None
-        shard = self._shard(self.shard_of(group.group_id))
+        shard = self._shard_for(group.group_id)
         if isinstance(shard, ErrorCode):
             return fetch_answer(part, (fetch_refused(group, shard, part.api_version),))
         return fetch_answer(part, (offsets.fetch_offsets(shard, group, committed=True),))
@@ -338,7 +338,7 @@ class GroupCoordinator:
     def _described(self, group_id: str | None, api_version: int) -> DescribedGroup:
         if group_id is None:
             return DescribedGroup(group_id="", error_code=ErrorCode.INVALID_GROUP_ID)
-        shard = self._shard(self.shard_of(group_id))
+        shard = self._shard_for(group_id)
         if isinstance(shard, ErrorCode):
             return DescribedGroup(group_id=group_id, error_code=shard)
         return admin.describe_group(shard, group_id, api_version)
@@ -359,8 +359,8 @@ class GroupCoordinator:
 
     def _operate(self, request: Request, group_id: str, now_ms: int) -> Outcome:
         """Let a shard handle a request, or say why it cannot."""
-        shard = self._shard(self.shard_of(group_id))
-        if isinstance(shard, ErrorCode):
+        shard = self._shard_for(group_id)
+        if not isinstance(shard, Shard):
             return self._say_no(request, shard)
         if type(request) is DeleteGroupsRequest and shard.waiting.writes:
             # Kafka asks for share groups first, an operation without records that waits its turn.
@@ -436,13 +436,12 @@ class GroupCoordinator:
         whole = self._collected(reply_to(request, response))
         return NOTHING if whole is None else Outcome(replies=(whole,))
 
-    def _shard(self, index: int) -> Shard | ErrorCode:
-        slot = self.slots.get(index)
+    def _shard_for(self, group_id: str) -> Shard | ErrorCode:
+        """The shard that holds a group, or why it cannot be asked."""
+        slot = self.slots.get(partition_for(group_id, self.config.offsets_topic_num_partitions))
         if slot is None or slot.status is ShardStatus.FAILED:
             return ErrorCode.NOT_COORDINATOR
-        if slot.shard is None:
-            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        return slot.shard
+        return slot.shard or ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
     def _active_shards(self) -> list[Shard]:
         slots = (self.slots[index] for index in sorted(self.slots))

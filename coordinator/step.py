@@ -81,7 +81,10 @@ class Step:
 
     def keep_session(self, member: Member) -> None:
         """The member has given a sign of life: its session starts anew."""
-        self.set_timer(member.session_timer, member.session_timeout_ms)
+        # `set_timer` once more, without the call: this runs for every heartbeat.
+        change = SetTimer(member.session_timer, self.now_ms + member.session_timeout_ms)
+        self.shard.timers[member.session_timer] = change
+        self.timers.append(change)
 
     def tell(  # noqa: PLR0913 (a fact has many sides, all of them named)
         self,
