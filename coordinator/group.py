@@ -178,7 +178,8 @@ class Group:
         Whatever the old id has parked must have been answered before. The set of those that have
         yet to sync is not rewritten, as in Kafka: it may keep a ghost of the old id.
         """
-        old = self.members.pop(old_id)
+        old = self.members[old_id]
+        del self.members[old_id]
         new = Member(
             group_id=self.group_id,
             member_id=new_id,

@@ -7,9 +7,9 @@ iterates in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from functools import lru_cache
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 V = TypeVar("V")
 
@@ -45,41 +45,41 @@ def _spread(key: str) -> int:
     return hashed ^ (hashed >> 16)
 
 
-class JavaHashMap(MutableMapping[str, V]):
+class JavaHashMap(dict[str, V]):
     """A mapping from strings that iterates as Java's HashMap does after the same operations.
 
+    Looking things up is a plain dictionary's; what changes it or goes through it knows of buckets.
     The table grows as Java's does and never shrinks. Java turns a bucket of nine entries into a
     tree once the table has 64 buckets, which changes the order within that bucket; random ids
     practically never get there, and we keep the order of insertion.
     """
 
-    __slots__ = ("_buckets", "_values")
+    __slots__ = ("_buckets",)
 
     def __init__(self) -> None:
-        self._values: dict[str, V] = {}
+        super().__init__()
         self._buckets: list[list[str] | None] = [None] * _INITIAL_BUCKETS
-
-    def __getitem__(self, key: str) -> V:
-        return self._values[key]
-
-    def get(self, key: str, default: V | None = None) -> V | None:  # type: ignore[override]
-        """The value of a key, without the detour through an exception."""
-        return self._values.get(key, default)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._values
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def __iter__(self) -> Iterator[str]:
         for bucket in self._buckets:
             if bucket:
                 yield from bucket
 
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        """The keys, in Java's order."""
+        return KeysView(self)
+
+    def values(self) -> ValuesView[V]:  # type: ignore[override]
+        """The values, in Java's order."""
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[str, V]:  # type: ignore[override]
+        """Keys and values, in Java's order."""
+        return ItemsView(self)
+
     def __setitem__(self, key: str, value: V) -> None:
-        is_new = key not in self._values
-        self._values[key] = value
+        is_new = key not in self
+        super().__setitem__(key, value)
         if not is_new:
             return
         index = _spread(key) & (len(self._buckets) - 1)
@@ -90,19 +90,27 @@ class JavaHashMap(MutableMapping[str, V]):
             bucket.append(key)
             if len(bucket) > _TREEIFY_THRESHOLD and len(self._buckets) < _TREEIFY_LEAST_BUCKETS:
                 self._double()
-        if len(self._values) > len(self._buckets) * 3 // 4:
+        if len(self) > len(self._buckets) * 3 // 4:
             self._double()
 
     def __delitem__(self, key: str) -> None:
-        del self._values[key]
+        super().__delitem__(key)
         bucket = self._buckets[_spread(key) & (len(self._buckets) - 1)]
         assert bucket is not None
         bucket.remove(key)
 
+    def pop(self, key: str, default: V | None = None) -> V | None:  # type: ignore[override]
+        """Take a key out; its value, or the default."""
+        value = self.get(key, default)
+        if key in self:
+            del self[key]
+        return value
+
     def copy(self) -> JavaHashMap[V]:
         """A map of its own with the same entries in the same order."""
         twin: JavaHashMap[V] = JavaHashMap()
-        twin._values = dict(self._values)
+        for key, value in dict.items(self):
+            dict.__setitem__(twin, key, value)
         twin._buckets = [None if bucket is None else list(bucket) for bucket in self._buckets]
         return twin
 
@@ -123,3 +131,10 @@ class JavaHashMap(MutableMapping[str, V]):
             else:
                 bucket.append(key)
         self._buckets = buckets
+
+    # The other ways to change a dictionary would pass the buckets by; nobody needs them.
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise NotImplementedError("a JavaHashMap is changed by key only")
+
+    update = setdefault = popitem = clear = __ior__ = _refuse

@@ -293,7 +293,10 @@ class GroupCoordinator:
         refusal = refused_at_the_door(request, self.config)
         if refusal is not None:
             return self._answer(request, refusal)
-        return self._operate(request, request.group_id or "", now_ms)
+        shard = self._shard_for(request.group_id or "")
+        if not isinstance(shard, Shard):
+            return self._say_no(request, shard)
+        return self._run(shard, request, now_ms)
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
         known, unknown = split_commit(request, self.view)
