@@ -151,7 +151,7 @@ def a_stable_broker(size: int) -> tuple[Broker, dict[int, str]]:
 
 
 def cpu_seconds(machine: Callable[[], None], bare: Callable[[], None]) -> tuple[float, float]:
-    """The least CPU time of each in a few rounds, turn by turn, so that both meet the same noise."""
+    """The least CPU time of each, turn by turn, so that both meet the same noise."""
     best = [float("inf"), float("inf")]
     for _ in range(ROUNDS):
         for which, work in enumerate((machine, bare)):

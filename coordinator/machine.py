@@ -150,7 +150,11 @@ class GroupCoordinator:
         return self._finish(step, None, None)
 
     def on_append(self, write: Write, error: ErrorCode | None, now_ms: int) -> Outcome:
-        """Take the log's word on a write: None when it is committed, else why it is not."""
+        """Take the log's word on a write: None when it is committed, else why it is not.
+
+        Writes are committed in order. One may fail while earlier ones are still on their way to
+        the replicas; those that came after it fail with it.
+        """
         if write.write_id in self.void_writes:
             self.void_writes.remove(write.write_id)
             return NOTHING
@@ -160,27 +164,22 @@ class GroupCoordinator:
             raise OutOfTurn(
                 f"shard {write.shard} waits for no write, least of all {write.write_id}"
             )
-        oldest = shard.waiting.writes[0]
-        if oldest.write_id != write.write_id:
-            raise OutOfTurn(
-                f"shard {write.shard} waits for write {oldest.write_id}, not {write.write_id}"
-            )
+        oldest = shard.waiting.writes[0].write_id
+        if error is None and write.write_id != oldest:
+            raise OutOfTurn(f"shard {write.shard} waits for write {oldest}, not {write.write_id}")
         step = Step(shard, now_ms)
         released: list[Operation] = []
         if error is None:
-            shard.waiting.writes.popleft()
-            shard.journal.commit_up_to(oldest.mark)
-            released = shard.waiting.release(write.write_id)
+            released = shard.commit(write.write_id)
             for operation in released:
                 settle(operation, step)
         else:
-            self.void_writes.update(each.write_id for each in shard.waiting.writes)
-            self.void_writes.remove(write.write_id)
-            shard.roll_back()
+            failed, operations = shard.roll_back(write.write_id)
+            self.void_writes.update(failed[1:])
             step.events.append(
                 Event(kind=EventKind.WRITE_FAILED, error=error, partition=shard.index)
             )
-            for operation in shard.waiting.empty():
+            for operation in operations:
                 fail(operation, error, step)
         step.records.clear()  # Kafka drops what a callback would like to write
         arm_write_timer(step)

@@ -27,8 +27,9 @@ class Reply(NamedTuple):
 class Write:
     """Records to append to one partition of the offsets topic, all or none.
 
-    The host reports the log's word with `on_append(write, error, now_ms)`, in the order in which
-    the machine asked. A write that fails takes those behind it with it: they stood on it.
+    The host reports the log's word with `on_append(write, error, now_ms)`: commits in the order in
+    which the machine asked, a failure at any time. A write that fails takes those behind it with
+    it: they stood on it, and a log must not keep their records.
     """
 
     write_id: int

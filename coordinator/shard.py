@@ -112,13 +112,25 @@ class Shard:
             if not of_group:
                 del self.offsets[group_id]
 
-    def roll_back(self) -> None:
-        """Take the group map and the offsets back to the last committed write."""
-        for change in self.journal.take_all():
+    def commit(self, write_id: int) -> list[Operation]:
+        """The oldest write is there to stay; those who waited for it may go on."""
+        self.journal.commit_up_to(self.waiting.writes.popleft().mark)
+        return self.waiting.release(write_id)
+
+    def roll_back(self, write_id: int) -> tuple[list[int], list[Operation]]:
+        """Undo this write and all after it: the group map and the offsets are as before it.
+
+        The writes that are void now, the failed one first, and the operations that fail with them.
+        """
+        kept = self.waiting.before(write_id)
+        void = [each.write_id for each in self.waiting.writes][len(kept) :]
+        mark = kept[-1].mark if kept else self.journal.dropped
+        for change in self.journal.take_after(mark):
             if isinstance(change, GroupChange):
                 self._restore_group(change.group_id, change.before)
             else:
                 self._restore_offset(change.group_id, change.topic_partition, change.before)
+        return void, self.waiting.give_up(kept, write_id)
 
     # --- what readers see: the last committed state ---
 

@@ -112,10 +112,11 @@ class Journal:
         del self.changes[: mark - self.dropped]
         self.dropped = mark
 
-    def take_all(self) -> list[Change]:
-        """Everything that must be undone, latest first; the journal is empty afterwards."""
-        changes = self.changes[::-1]
-        self.changes.clear()
+    def take_after(self, mark: int) -> list[Change]:
+        """What happened after the mark and must be undone, latest first; it is forgotten here."""
+        place = mark - self.dropped
+        changes = self.changes[place:][::-1]
+        del self.changes[place:]
         return changes
 
     def copy(self) -> Journal:
@@ -151,6 +152,17 @@ class WaitingRoom:
         while self.operations and self.operations[0].deadline_ms <= now_ms:
             late.append(self.operations.popleft())
         return late
+
+    def before(self, write_id: int) -> list[OutstandingWrite]:
+        """The writes under way that came before this one."""
+        return [each for each in self.writes if each.write_id < write_id]
+
+    def give_up(self, kept: list[OutstandingWrite], write_id: int) -> list[Operation]:
+        """Only these writes are still under way; those who waited for this one or a later one."""
+        operations = list(self.operations)
+        self.operations = deque(each for each in operations if each.after < write_id)
+        self.writes = deque(kept)
+        return operations[len(self.operations) :]
 
     def empty(self) -> list[Operation]:
         """Everyone; nothing is under way afterwards."""
