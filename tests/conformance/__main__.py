@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.conformance import assignors, coordinator
+from tests.conformance import assignors, client, coordinator
 from tests.conformance.results import CaseResult
 
 
@@ -27,7 +27,7 @@ class Format(Protocol):
     def play(self, cases: list[dict[str, Any]], /) -> Iterator[CaseResult]: ...
 
 
-FORMATS: tuple[Format, ...] = (coordinator, assignors)
+FORMATS: tuple[Format, ...] = (coordinator, client, assignors)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
