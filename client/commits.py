@@ -18,7 +18,6 @@ from client.dispatch import ConsumerNetworkClient
 from client.errors import (
     CommitFailedException,
     FencedInstanceIdException,
-    IllegalArgumentException,
     KafkaException,
     RebalanceInProgressException,
     RetriableCommitFailedException,
@@ -228,8 +227,6 @@ class Commits:
         coordinator = self.membership.discovery.check_and_get()
         if coordinator is None:
             return no_coordinator()
-        if any(committed.offset < 0 for committed in offsets.values()):
-            return failed_future(IllegalArgumentException("an offset must not be negative"))
         sent, instance_id = NO_GENERATION, None
         if self.subscriptions.has_auto_assigned_partitions:
             stable = self.membership.generation_if_stable

@@ -16,6 +16,12 @@ from client.errors import DataErrorCode, IllegalStateException
 from client.fetch_buffer import CompletedFetch, FetchBuffer
 from client.fetch_sessions import FetchSession, SessionRequest, WantedPartitions
 from client.futures import RequestFuture
+from client.java_maps import (
+    computed_for_nodes,
+    converted_nodes,
+    filled_with_nodes,
+    filled_with_numbers,
+)
 from client.messages import NO_NODE_ID, FetchPartition, FetchRequest, FetchResponse
 from client.metadata import ConsumerMetadata
 from client.partitions import BrokerNode, TopicPartition, broker_node
@@ -23,7 +29,7 @@ from client.settings import ConsumerConfig
 from client.subscription import SubscriptionState
 from client.timers import Timer
 from coordinator.errors import ErrorCode
-from coordinator.protocol import NO_PARTITION_LEADER_EPOCH
+from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
 
 _TELL_NEW_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
@@ -57,19 +63,23 @@ class Fetcher:
     async def send_fetches(self) -> int:
         """Ask every broker that can be asked; say how many were."""
         wanted = self._wanted_by_node()
-        for node, partitions in wanted.items():
+        for node in converted_nodes(computed_for_nodes(wanted)):
             session = self._sessions.setdefault(node.id, FetchSession())
-            await self._send(node, session, session.request(partitions))
+            await self._send(node, session, session.request(wanted[node]))
         return len(wanted)
 
     async def close(self, timer: Timer) -> None:
         """End the sessions and wait for the answers; then nothing is buffered any more."""
-        futures = []
-        for node_id, session in self._sessions.items():
-            session.close()
+        nodes = []
+        for node_id in filled_with_numbers(self._sessions):
+            self._sessions[node_id].close()
             node = self.metadata.view.node(node_id)
             if node is not None and not self.client.is_unavailable(node):
-                futures.append(self._send_request(node, session.request({})))
+                nodes.append(node)
+        futures = [
+            self._send_request(node, self._sessions[node.id].request({}))
+            for node in converted_nodes(filled_with_nodes(nodes))
+        ]
         while not timer.is_expired and not all(future.is_done for future in futures):
             await self.client.poll(timer, wakeups=False)
             timer.update()
@@ -103,6 +113,7 @@ class Fetcher:
         return FetchPartition(
             topic=partition.topic,
             partition=partition.partition,
+            topic_id=self.metadata.view.topic_ids.get(partition.topic, ZERO_TOPIC_ID),
             fetch_offset=position.offset,
             current_leader_epoch=NO_PARTITION_LEADER_EPOCH if epoch is None else epoch,
             partition_max_bytes=self.config.max_partition_fetch_bytes,

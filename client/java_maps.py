@@ -6,7 +6,7 @@ share a bucket keep the order in which they came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -42,12 +42,34 @@ def filled_with_texts(texts: Iterable[str]) -> list[str]:
     return _in_buckets(distinct, text_hash, _buckets_after_puts(len(distinct)))
 
 
+def filled_with_numbers(numbers: Iterable[int]) -> list[int]:
+    """Numbers in the order of a map that was filled one by one."""
+    distinct = list(dict.fromkeys(numbers))
+    return _in_buckets(distinct, lambda number: number, _buckets_after_puts(len(distinct)))
+
+
 def filled_with_nodes(nodes: Iterable[BrokerNode]) -> list[BrokerNode]:
     """Brokers in the order of a map that was filled one by one."""
     distinct = list(dict.fromkeys(nodes))
-    if len(distinct) < 2:  # noqa: PLR2004 (nothing to put in order)
+    if len(distinct) == 1:
         return distinct
     return _in_buckets(distinct, _node_hash, _buckets_after_puts(len(distinct)))
+
+
+def computed_for_nodes(nodes: Iterable[BrokerNode]) -> list[BrokerNode]:
+    """Brokers in the order of a map to which each was added by `computeIfAbsent`: at the head."""
+    distinct = list(dict.fromkeys(nodes))
+    if len(distinct) == 1:
+        return distinct
+    return _in_buckets(reversed(distinct), _node_hash, _buckets_after_puts(len(distinct)))
+
+
+def converted_nodes(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
+    """Brokers put one by one into a map that was made for their number, and had to grow."""
+    buckets = 1
+    while buckets < len(nodes) or buckets * 3 // 4 < len(nodes):
+        buckets *= 2
+    return _in_buckets(nodes, _node_hash, buckets)
 
 
 @lru_cache(maxsize=4_096)

@@ -191,11 +191,12 @@ class OffsetForLeaderEpochResponse(DataResponse):
 
 @frozen(kw_only=True)
 class FetchPartition:
-    """One partition and where to read on."""
+    """One partition and where to read on; the topic's id, as far as metadata has told it."""
 
     topic: str
     partition: int
-    fetch_offset: int
+    topic_id: str = ZERO_TOPIC_ID
+    fetch_offset: int = 0
     current_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
     partition_max_bytes: int = 1_048_576
 

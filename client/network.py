@@ -199,6 +199,9 @@ class NetworkClient:
     # --- one pass ---------------------------------------------------------------------------------
 
     async def _select(self, timeout_ms: int) -> Received:
+        if self.threads.is_spinning():
+            # Passes take no time here, so a thread that only makes passes must be given some.
+            await Wait(WaitKind.NETWORK, self.clock.now_ms + 1)
         if timeout_ms > 0 and not self.channels.has_events():
             deadline_ms = min(NEVER, self.clock.now_ms + timeout_ms)
             await Wait(WaitKind.NETWORK, deadline_ms, self.channels.has_events)

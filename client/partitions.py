@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from attrs import frozen
+from attrs import field, frozen
+
+from client.errors import IllegalArgumentException
 
 #: Coordinators have connections of their own; their ids count down from here, as in Kafka.
 MAX_CONNECTION_ID = 2**31 - 1
@@ -24,9 +26,14 @@ class TopicPartition(NamedTuple):
 class OffsetAndMetadata:
     """A position to be committed, or found committed."""
 
-    offset: int
+    offset: int = field()
     leader_epoch: int | None = None
     metadata: str = ""
+
+    @offset.validator
+    def _not_negative(self, _: object, offset: int) -> None:
+        if offset < 0:
+            raise IllegalArgumentException(f"offset must not be negative, not {offset}")
 
 
 @frozen(kw_only=True, cache_hash=True)

@@ -22,6 +22,7 @@ from client.errors import (
     TopicAuthorizationException,
 )
 from client.futures import RequestFuture, failed_future
+from client.java_maps import computed_for_nodes, filled
 from client.messages import (
     EpochEndOffset,
     IsolationLevel,
@@ -151,11 +152,12 @@ class Positions:
             )
         )
         by_node: dict[BrokerNode, dict[TopicPartition, FetchPosition]] = {}
-        for partition in waiting:
+        for partition in filled(dict.fromkeys(waiting)):
             position = self.subscriptions.state(partition).position
             if position is not None and position.current_leader.leader is not None:
                 by_node.setdefault(position.current_leader.leader, {})[partition] = position
-        for node, positions in by_node.items():
+        for node in computed_for_nodes(by_node):
+            positions = by_node[node]
             if node.connection not in self.client.network.versions_known:
                 self.client.try_connect(node)
                 continue
@@ -223,8 +225,9 @@ class Positions:
             return
         to_retry = [partition for partition in positions if partition not in ends]
         if to_retry:
-            retry_ms = self.client.clock.now_ms + self.config.retry_backoff_ms
-            self._set_next_retry(to_retry, retry_ms)
+            if not all(map(self.subscriptions.is_assigned, to_retry)):
+                return  # Kafka trips over such a partition and drops the whole answer.
+            self._back_off(to_retry)
             self.metadata.request_update()
         truncated = [
             partition
@@ -343,7 +346,7 @@ class Positions:
         """Whom to ask for what, and what nobody can be asked for now."""
         by_node: dict[BrokerNode, dict[TopicPartition, LogEdge | int]] = {}
         to_retry: set[TopicPartition] = set()
-        for partition, place in places.items():
+        for partition, place in filled(places).items():
             leader = self.metadata.current_leader(partition).leader
             if leader is None:
                 self.metadata.request_update(forget_equivalent=True)
@@ -352,7 +355,7 @@ class Positions:
                 to_retry.add(partition)
             else:
                 by_node.setdefault(leader, {})[partition] = place
-        return list(by_node.items()), to_retry
+        return [(node, by_node[node]) for node in computed_for_nodes(by_node)], to_retry
 
     async def _send_list_offsets(self, node: BrokerNode, wanted: Places) -> RequestFuture[_Listed]:
         request = ListOffsetsRequest(

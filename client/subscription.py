@@ -9,6 +9,7 @@ from enum import Enum
 from attrs import define, field, frozen
 
 from client.errors import (
+    IllegalArgumentException,
     IllegalStateException,
     NoOffsetForPartitionException,
 )
@@ -277,6 +278,8 @@ class SubscriptionState:
 
     def assign_from_subscribed(self, partitions: Iterable[TopicPartition]) -> None:
         """Own exactly these, by topic and number; what is known of kept ones is kept."""
+        if not self.has_auto_assigned_partitions:
+            raise IllegalArgumentException("the subscription went while a rebalance was under way")
         self._assign(sorted(partitions))
 
     def _assign(self, partitions: Iterable[TopicPartition]) -> None:

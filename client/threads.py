@@ -21,6 +21,10 @@ from client.timers import NEVER, Clock, Wait, WaitKind
 _TURNS_AT_ONE_INSTANT_MAX = 20_000
 
 
+#: Network passes that the application's thread may make without a wait; a few are usual.
+_PASSES_WITHOUT_A_WAIT_MAX = 500
+
+
 class StuckThread(Exception):
     """The consumer went round in circles at one instant; a bug here or in the application."""
 
@@ -56,6 +60,7 @@ class Threads:
     _lock_depth: int = 0
     _turns: int = 0
     _turns_at_ms: int = -1
+    _passes: int = 0
     #: What a failed heartbeat does besides: like any notification, it gives a turn.
     after_failed_beat: Callable[[], None] = field(init=False)
 
@@ -107,6 +112,7 @@ class Threads:
         assert self._application is not None
         assert self._on_end is not None
         self._wait = None
+        self._passes = 0
         try:
             wait = self._application.send(None)
         except StopIteration as end:
@@ -121,6 +127,17 @@ class Threads:
         on_end, self._application, self._on_end = self._on_end, None, None
         assert on_end is not None
         on_end(value, error)
+
+    def is_spinning(self) -> bool:
+        """Note one more network pass; whether the application's thread turns in circles.
+
+        Kafka's does when its heartbeat thread has died: the heartbeat stays due, so poll never
+        waits, and burns its time on the processor.
+        """
+        if self.on_heartbeat_thread:
+            return False
+        self._passes += 1
+        return self._passes > _PASSES_WITHOUT_A_WAIT_MAX
 
     # --- heartbeat threads ------------------------------------------------------------------------
 
