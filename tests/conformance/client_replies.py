@@ -51,7 +51,8 @@ from coordinator.protocol import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from tests.conformance.client_words import Fields, error_of, offset_of, partition_of
+from tests.conformance.client_requests import fetched_names
+from tests.conformance.client_words import Fields, error_of, partition_of
 
 
 def reply_to(request: Request, step: Fields) -> object:
@@ -221,12 +222,12 @@ def _offset_fetch_reply(request: OffsetFetchRequest, step: Fields) -> OffsetFetc
 def _committed(
     number: int, offset: int | Fields | None, error: str | None
 ) -> OffsetFetchResponsePartition:
-    told = offset_of(-1 if offset is None else offset)
+    told: Fields = offset if isinstance(offset, dict) else {"offset": offset}
     return OffsetFetchResponsePartition(
         partition_index=number,
-        committed_offset=told.offset,
-        committed_leader_epoch=-1 if told.leader_epoch is None else told.leader_epoch,
-        metadata=told.metadata,
+        committed_offset=-1 if told["offset"] is None else told["offset"],
+        committed_leader_epoch=told.get("leader_epoch", -1),
+        metadata=told.get("metadata", ""),
         error_code=error_of(error),
     )
 
@@ -272,8 +273,7 @@ def _fetch_reply(request: FetchRequest, step: Fields) -> FetchResponse:
     error = error_of(step.get("error"))
     answers: dict[str, Fields] = dict(step.get("partitions", {}))
     if error is ErrorCode.NONE and request.session_epoch <= 0:
-        for wanted in request.partitions:
-            name = f"{wanted.topic}-{wanted.partition}"
+        for name, wanted in fetched_names(request).items():
             answers.setdefault(name, {"high_watermark": wanted.fetch_offset})
     by_topic: dict[str, list[FetchPartitionResponse]] = {}
     for name, told in sorted(answers.items()):

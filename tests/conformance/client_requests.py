@@ -8,6 +8,7 @@ from typing import Any
 from client.assignors.byte_fields import ByteReader
 from client.consumer_protocol import decode_assignment, decode_subscription
 from client.messages import (
+    FetchPartition,
     FetchRequest,
     IsolationLevel,
     ListOffsetsRequest,
@@ -26,6 +27,9 @@ from coordinator.protocol import (
     SyncGroupRequest,
 )
 from tests.conformance.client_words import Fields, names_of
+
+#: Kafka's text for the id of a topic without one.
+_NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 def api_of(request: Request) -> str:
@@ -162,8 +166,20 @@ def _offset_for_leader_epoch(request: OffsetForLeaderEpochRequest) -> Fields:
     }
 
 
+def fetched_names(request: FetchRequest) -> dict[str, FetchPartition]:
+    """The partitions of a Fetch by the names they are recorded under.
+
+    The recorder knows topics by their ids alone, and Kafka sends ids for all topics or for none.
+    """
+    has_ids = all(wanted.topic_id for wanted in request.partitions)
+    return {
+        f"{wanted.topic if has_ids else _NO_TOPIC_ID}-{wanted.partition}": wanted
+        for wanted in request.partitions
+    }
+
+
 def _fetch(request: FetchRequest) -> Fields:
-    named = {f"{wanted.topic}-{wanted.partition}": wanted for wanted in request.partitions}
+    named = fetched_names(request)
     fields: Fields = {"partitions": {name: told.fetch_offset for name, told in named.items()}}
     epochs = {
         name: told.current_leader_epoch

@@ -12,14 +12,26 @@ import pytest
 
 from tests.conformance.client import is_mine, play
 
+CASES_FOLDER = Path(__file__).parent / "cases"
 CASES: list[dict[str, Any]] = json.loads(
-    gzip.decompress((Path(__file__).parent / "cases" / "client_public.json.gz").read_bytes())
+    gzip.decompress((CASES_FOLDER / "client_public.json.gz").read_bytes())
+)
+#: Where ours and Kafka's consumer once parted, in thousands of random conversations.
+FOUND: list[dict[str, Any]] = json.loads(
+    gzip.decompress((CASES_FOLDER / "client_found.json.gz").read_bytes())
 )
 BY_ID = {case["id"]: case for case in CASES}
 
 
 @pytest.mark.parametrize("case", CASES, ids=list(BY_ID))
 def test_our_consumer_does_as_kafka_did_in(case):
+    (result,) = play([case])
+
+    assert (result.outcome, result.message) == ("passed", "")
+
+
+@pytest.mark.parametrize("case", FOUND, ids=[case["id"] for case in FOUND])
+def test_our_consumer_has_learned_that(case):
     (result,) = play([case])
 
     assert (result.outcome, result.message) == ("passed", "")
@@ -39,9 +51,7 @@ def test_a_failed_case_tells_the_first_difference_and_the_conversation_around_it
     assert result.outcome == "failed"
     first, *around = result.message.splitlines()
     assert first.startswith('step 2, FindCoordinator: Kafka {"at": 1000, "out": "request"')
-    assert around[0] == '  step 0: {"at": 0, "do": "subscribe", "call": "c1", "topics": ["t"], ' + (
-        '"state": {"positions": {}}}'
-    )
+    assert around[0].startswith('  step 0: {"at": 0, "do": "subscribe", "call": "c1"')
     assert sum(line.startswith("    Kafka ") for line in around) == 2
     assert sum(line.startswith("    ours  ") for line in around) == 2
 
