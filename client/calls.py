@@ -36,7 +36,7 @@ from client.records import NO_RECORDS, ConsumerRecords
 from client.reset import EARLIEST, LATEST, ResetStrategy
 from client.settings import DEFAULT_CLOSE_TIMEOUT_MS, ConsumerConfig
 from client.subscription import FetchPosition, SubscriptionState, SubscriptionType
-from client.timers import Clock, Timer
+from client.timers import Clock, Timer, Wait, WaitKind
 
 #: The reason of an enforced rebalance that was given none.
 ENFORCED_REASON = "rebalance enforced by user"
@@ -59,6 +59,8 @@ class AsyncConsumer:
     is_closed: bool = False
     #: Whether a poll is in its network wait, with nothing else left to do.
     is_waiting_in_poll: bool = False
+    #: Whether the poll under way is one whose empty outcome nobody hears of.
+    swallows_empty_polls: bool = False
     _has_all_positions: bool = field(default=False, init=False)
 
     # --- subscribing ------------------------------------------------------------------------------
@@ -158,6 +160,10 @@ class AsyncConsumer:
                 return self._returned(collected)
             if timer.is_expired:
                 return NO_RECORDS
+
+    def batches(self, timeout_ms: int = 500) -> RecordBatches:
+        """`async for records in consumer.batches():` polls on until there are records."""
+        return RecordBatches(self, timeout_ms)
 
     async def _poll_for_fetches(self, timer: Timer) -> Collected:
         wait_ms = timer.remaining_ms
@@ -349,6 +355,11 @@ class AsyncConsumer:
         """Let time pass outside the consumer, as an application does with a record."""
         await self.client.sleep_for(duration_ms)
 
+    async def stall(self, duration_ms: int) -> None:
+        """Let time pass while the whole process stands still: not even heartbeats are sent."""
+        if duration_ms > 0:
+            await Wait(WaitKind.STALL, self.clock.now_ms + duration_ms)
+
     async def close(
         self,
         timeout_ms: int = DEFAULT_CLOSE_TIMEOUT_MS,
@@ -399,6 +410,27 @@ class AsyncConsumer:
         for partition, committed in offsets.items():
             if committed.leader_epoch is not None:
                 self.metadata.update_last_seen_epoch_if_newer(partition, committed.leader_epoch)
+
+
+@define(eq=False)
+class RecordBatches:
+    """Polls that bring records, one after the other, without end."""
+
+    consumer: AsyncConsumer
+    timeout_ms: int
+
+    def __aiter__(self) -> RecordBatches:
+        return self
+
+    async def __anext__(self) -> ConsumerRecords:
+        """The records of the next poll that has any."""
+        self.consumer.swallows_empty_polls = True
+        try:
+            while not (records := await self.consumer.poll(self.timeout_ms)):
+                pass
+        finally:
+            self.consumer.swallows_empty_polls = False
+        return records
 
 
 def _ignore(_offsets: Offsets, _error: Exception | None) -> None:

@@ -48,6 +48,7 @@ class Consumer:
         self.clock = Clock(now_ms)
         self.threads = Threads(self.clock)
         self._told: list[object] = []
+        self._is_dead = False
         #: What the application calls.
         self.calls: AsyncConsumer = assemble(
             Surroundings(
@@ -101,6 +102,16 @@ class Consumer:
         self._advance(now_ms)
         return self._settled()
 
+    def on_resume(self, now_ms: int) -> tuple[object, ...]:
+        """The process was stopped until now, by a collector or an operator; it catches up now."""
+        self.threads.skip(now_ms)
+        return self._settled()
+
+    def crash(self) -> None:
+        """The process dies: no commit, no callback, no farewell. No door may be used any more."""
+        self._is_dead = True
+        self.threads.end()
+
     # --- what it shows ----------------------------------------------------------------------------
 
     @property
@@ -120,6 +131,11 @@ class Consumer:
         return self.calls.is_waiting_in_poll and wait is not None and wait.kind is WaitKind.NETWORK
 
     @property
+    def swallows_empty_polls(self) -> bool:
+        """Whether the application hears of a poll only when it brings records."""
+        return self.calls.swallows_empty_polls
+
+    @property
     def in_flight(self) -> list[ClientRequest]:
         """The requests that have been sent and have not ended."""
         return self.calls.client.network.in_flight()
@@ -134,7 +150,8 @@ class Consumer:
 
     def tell(self, fact: object) -> None:
         """Put a fact between the others; an application may tell its own."""
-        self._told.append(fact)
+        if not self._is_dead:
+            self._told.append(fact)
 
     # --- inside -----------------------------------------------------------------------------------
 

@@ -53,3 +53,37 @@ class ApplicationEnded:
     at_ms: int
     value: object = None
     error: BaseException | None = None
+
+
+@frozen(kw_only=True)
+class ProcessingBegan:
+    """The application took up neighbouring records, which will take it so long."""
+
+    at_ms: int
+    records: RecordRange
+    takes_ms: int
+
+
+@frozen(kw_only=True)
+class RecordsProcessed:
+    """The application is done with them: their effect is there."""
+
+    at_ms: int
+    records: RecordRange
+
+
+@frozen(kw_only=True)
+class RecordsSkipped:
+    """The application gave up on records that it was handed."""
+
+    at_ms: int
+    records: RecordRange
+    error: Exception
+
+
+@frozen(kw_only=True)
+class CommitRefused:
+    """A commit of the application failed, and it goes on all the same."""
+
+    at_ms: int
+    error: Exception

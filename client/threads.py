@@ -4,13 +4,14 @@ Both are coroutines that yield a `Wait`. The application's thread is whatever co
 started; it goes first at any instant. A heartbeat thread gets its turn while the application is
 not running, while it sleeps without holding the coordinator's lock, and right after each network
 pass of the application that ends without that lock. While the application waits for the network
-it holds the client's lock, and turns that are due are put off.
+it holds the client's lock, and turns that are due are put off; so they are in a stall, which stops
+the whole process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from attrs import define, field
@@ -121,7 +122,7 @@ class Threads:
             self._end_application(None, error)
         else:
             self._wait = wait
-            self._wait_is_locked = wait.kind is WaitKind.NETWORK or self._lock_depth > 0
+            self._wait_is_locked = wait.kind is not WaitKind.SLEEP or self._lock_depth > 0
 
     def _end_application(self, value: object, error: BaseException | None) -> None:
         on_end, self._application, self._on_end = self._on_end, None, None
@@ -226,6 +227,21 @@ class Threads:
             self.clock.now_ms = max(self.clock.now_ms, at_ms)
             self.settle()
         self.clock.now_ms = to_ms
+
+    def skip(self, to_ms: int) -> None:
+        """Move the clock as over a time in which nothing could run; what was due happens now."""
+        self.clock.now_ms = max(self.clock.now_ms, to_ms)
+        self.settle()
+
+    def end(self) -> None:
+        """Nothing runs any more. An application that will not end is left where it stands."""
+        coroutines = [beat.coroutine for beat in self._beats]
+        if self._application is not None:
+            coroutines.append(self._application)
+        self._beats, self._application, self._wait, self._on_end = [], None, None, None
+        for coroutine in coroutines:
+            with suppress(RuntimeError):
+                coroutine.close()
 
     def shift(self, by_ms: int) -> None:
         """Move every time that is kept here."""

@@ -94,6 +94,7 @@ class WaitKind(Enum):
 
     NETWORK = "network"
     SLEEP = "sleep"
+    STALL = "stall"
     MONITOR = "monitor"
 
 

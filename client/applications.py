@@ -1,0 +1,211 @@
+"""Ready-made applications: the poll loop that most consumers are, as a value.
+
+A `PollLoop` says what an application does; `run` does it, as a coroutine for `Consumer.start`.
+How long records take is in `client.workloads`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from attrs import define, field, frozen
+
+from client.calls import AsyncConsumer
+from client.errors import (
+    CommitFailedException,
+    RebalanceInProgressException,
+    TimeoutException,
+    WakeupException,
+)
+from client.listeners import Offsets, Partitions, RebalanceListener
+from client.membership import CloseOperation
+from client.outputs import CommitRefused, ProcessingBegan, RecordsProcessed, RecordsSkipped
+from client.partitions import TopicPartition
+from client.records import ConsumerRecords
+from client.settings import DEFAULT_CLOSE_TIMEOUT_MS
+from client.workloads import AT_ONCE, TimePerRecord
+
+#: What an application shrugs off when it commits: its group will hand the records out again.
+_TOLERATED = (CommitFailedException, RebalanceInProgressException, TimeoutException)
+
+
+class CommitMode(Enum):
+    """When an application commits, and so what it promises about each record."""
+
+    #: Leave it to `enable.auto.commit`: at least once.
+    AUTO = "auto"
+    #: Process, then commit and wait: at least once.
+    SYNC = "sync after each poll"
+    #: Process, then commit without waiting: at least once.
+    ASYNC = "async after each poll"
+    #: Commit, then process: at most once.
+    BEFORE = "sync before processing"
+    #: Keep the offset with the result, and seek there when assigned: exactly once.
+    WITH_RESULTS = "with results"
+
+
+@frozen
+class Stall:
+    """The whole process stands still, as a garbage collector makes it."""
+
+    at_ms: int
+    for_ms: int
+
+
+@define(eq=False)
+class ResultStore:
+    """Results with the offsets they reach to, written as one; all consumers of a group share it."""
+
+    next_offsets: dict[TopicPartition, int] = field(factory=dict)
+
+    def keep(self, partition: TopicPartition, next_offset: int) -> None:
+        """Keep results up to an offset."""
+        self.next_offsets[partition] = next_offset
+
+
+@frozen(kw_only=True)
+class PollLoop:
+    """An application: poll, process, commit, again; and what its callbacks do."""
+
+    topics: tuple[str, ...] = ()
+    #: Instead of topics: every topic whose name matches.
+    pattern: str | None = None
+    poll_timeout_ms: int = 500
+    time_per_record: TimePerRecord = AT_ONCE
+    commit: CommitMode = CommitMode.AUTO
+    #: Commit what was processed when partitions are revoked; without meaning for AUTO.
+    commits_when_revoked: bool = True
+    assigned_callback_ms: int = 0
+    revoked_callback_ms: int = 0
+    lost_callback_ms: int = 0
+    #: Times since the application began; each stops it at the next record boundary.
+    stalls: tuple[Stall, ...] = ()
+    #: A graceful stop first finishes all that was polled. If not, the rest is left, although an
+    #: auto-commit on closing declares it done.
+    finishes_batch: bool = True
+    close_timeout_ms: int = DEFAULT_CLOSE_TIMEOUT_MS
+    close_operation: str = CloseOperation.DEFAULT
+
+
+@define(eq=False)
+class RunningLoop:
+    """A poll loop at work. `run()` is the coroutine to start; `stop()` ends it gracefully.
+
+    An abrupt stop is the host's: `Consumer.crash()`.
+    """
+
+    loop: PollLoop
+    consumer: AsyncConsumer
+    tell: Callable[[object], None]
+    results: ResultStore = field(factory=ResultStore)
+    is_stopping: bool = False
+    _began_ms: int = 0
+    _stalls: list[Stall] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Take the stalls in the order of time."""
+        self._stalls = sorted(self.loop.stalls, key=lambda stall: stall.at_ms)
+
+    def stop(self) -> None:
+        """Leave the loop, from wherever it waits, and close. The host then drives on."""
+        self.is_stopping = True
+        self.consumer.wakeup()
+
+    async def run(self) -> None:
+        """Subscribe, go round until stopped, close."""
+        self._began_ms = self.consumer.clock.now_ms
+        listener = _LoopListener(self)
+        if self.loop.pattern is not None:
+            self.consumer.subscribe_pattern(self.loop.pattern, listener)
+        else:
+            self.consumer.subscribe(self.loop.topics, listener)
+        batches = self.consumer.batches(self.loop.poll_timeout_ms)
+        while not self.is_stopping:
+            try:
+                await self._handle(await anext(batches))
+            except WakeupException:
+                continue
+        await self.consumer.close(self.loop.close_timeout_ms, self.loop.close_operation)
+
+    async def commit_processed(self) -> bool:
+        """Commit all positions; False if the group refused, which is no reason to stop."""
+        try:
+            await self.consumer.commit_sync()
+        except _TOLERATED as error:
+            self.tell(CommitRefused(at_ms=self._now_ms, error=error))
+            return False
+        return True
+
+    # --- one batch --------------------------------------------------------------------------------
+
+    async def _handle(self, records: ConsumerRecords) -> None:
+        mode = self.loop.commit
+        if mode is CommitMode.BEFORE:
+            await self._commit_then_process(records)
+            return
+        await self._process(records)
+        if mode is CommitMode.SYNC:
+            await self.commit_processed()
+        elif mode is CommitMode.ASYNC:
+            await self.consumer.commit_async(callback=self._on_committed)
+
+    async def _commit_then_process(self, records: ConsumerRecords) -> None:
+        try:
+            await self.consumer.commit_sync()
+        except _TOLERATED as error:
+            # Processing now could make a record count twice, so it is left to whoever gets it.
+            for found in records.ranges:
+                self.tell(RecordsSkipped(at_ms=self._now_ms, records=found, error=error))
+            return
+        await self._process(records)
+
+    async def _process(self, records: ConsumerRecords) -> None:
+        for found in records.ranges:
+            for piece, takes_ms in self.loop.time_per_record.pieces(found):
+                await self._stall_if_due()
+                self.tell(ProcessingBegan(at_ms=self._now_ms, records=piece, takes_ms=takes_ms))
+                await self.consumer.sleep(takes_ms)
+                if self.loop.commit is CommitMode.WITH_RESULTS:
+                    self.results.keep(piece.partition, piece.end)
+                self.tell(RecordsProcessed(at_ms=self._now_ms, records=piece))
+                if self.is_stopping and not self.loop.finishes_batch:
+                    return
+
+    async def _stall_if_due(self) -> None:
+        while self._stalls and self._began_ms + self._stalls[0].at_ms <= self._now_ms:
+            await self.consumer.stall(self._stalls.pop(0).for_ms)
+
+    def _on_committed(self, _: Offsets, error: Exception | None) -> None:
+        if error is not None:
+            self.tell(CommitRefused(at_ms=self._now_ms, error=error))
+
+    @property
+    def _now_ms(self) -> int:
+        return self.consumer.clock.now_ms
+
+
+@define(eq=False)
+class _LoopListener(RebalanceListener):
+    """The callbacks of a poll loop: slow if told so, committing or seeking as its mode wants."""
+
+    running: RunningLoop
+
+    async def on_partitions_assigned(self, partitions: Partitions) -> None:
+        running = self.running
+        await running.consumer.sleep(running.loop.assigned_callback_ms)
+        if running.loop.commit is CommitMode.WITH_RESULTS:
+            for partition in partitions:
+                if partition in running.results.next_offsets:
+                    running.consumer.seek(partition, running.results.next_offsets[partition])
+
+    async def on_partitions_revoked(self, partitions: Partitions) -> None:
+        running = self.running
+        await running.consumer.sleep(running.loop.revoked_callback_ms)
+        commits = running.loop.commit in (CommitMode.SYNC, CommitMode.ASYNC)
+        if partitions and commits and running.loop.commits_when_revoked:
+            await running.commit_processed()
+
+    async def on_partitions_lost(self, partitions: Partitions) -> None:
+        del partitions  # They are somebody else's, so there is nothing to commit.
+        await self.running.consumer.sleep(self.running.loop.lost_callback_ms)
