@@ -36,7 +36,7 @@ from client.records import NO_RECORDS, ConsumerRecords
 from client.reset import EARLIEST, LATEST, ResetStrategy
 from client.settings import DEFAULT_CLOSE_TIMEOUT_MS, ConsumerConfig
 from client.subscription import FetchPosition, SubscriptionState, SubscriptionType
-from client.timers import Clock, Timer, Wait, WaitKind
+from client.timers import NEVER, Clock, Timer, Wait, WaitKind
 
 #: The reason of an enforced rebalance that was given none.
 ENFORCED_REASON = "rebalance enforced by user"
@@ -62,6 +62,8 @@ class AsyncConsumer:
     #: Whether the poll under way is one whose empty outcome nobody hears of.
     swallows_empty_polls: bool = False
     _has_all_positions: bool = field(default=False, init=False)
+    #: Whether the group, if there is one, wants nothing of the poll under way.
+    _is_in_order: bool = field(default=False, init=False)
 
     # --- subscribing ------------------------------------------------------------------------------
 
@@ -150,7 +152,8 @@ class AsyncConsumer:
             raise IllegalStateException("not subscribed to any topic, nor assigned any partition")
         while True:
             self.client.maybe_trigger_wakeup()
-            if self.group is None or await self.group.poll(timer):
+            self._is_in_order = self.group is None or await self.group.poll(timer)
+            if self._is_in_order:
                 await self._update_positions(timer)
             collected = await self._poll_for_fetches(timer)
             if not collected.is_empty:
@@ -166,7 +169,9 @@ class AsyncConsumer:
         return RecordBatches(self, timeout_ms)
 
     async def _poll_for_fetches(self, timer: Timer) -> Collected:
-        wait_ms = timer.remaining_ms
+        # Where nobody hears of an empty poll and nothing is amiss, the wait need not end for one.
+        is_endless = self.swallows_empty_polls and self._is_in_order and self._has_all_positions
+        wait_ms = NEVER if is_endless else timer.remaining_ms
         if self.group is not None:
             wait_ms = min(wait_ms, self.group.time_to_next_poll_ms(timer.current_ms))
         collected = self.fetcher.collect()
