@@ -1,0 +1,87 @@
+"""How long deaths go unnoticed, and whose commits are refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from attrs import define, field, frozen
+
+from simulation.events import EventKind, Kind, Row, WorldEventKind
+from simulation.folds.places import Handler, Member
+from simulation.folds.rosters import Rosters, replaced_id
+
+
+@frozen(kw_only=True)
+class Death:
+    """A member that died; `removed_ms` is None as long as its group counts on it."""
+
+    group: str
+    client: str
+    died_ms: int
+    removed_ms: int | None = None
+    why: str | None = None
+
+
+@define(eq=False)
+class DeathFold:
+    """`detection_s` and `commits_refused`."""
+
+    rosters: Rosters
+    noticed: list[Death] = field(factory=list)
+    refused: dict[Member, Counter[str]] = field(factory=dict)
+    _unnoticed: dict[tuple[str, str], Death] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Deaths, removals and refusals."""
+        return {
+            WorldEventKind.CONSUMER_CRASHED: self._on_crash,
+            EventKind.MEMBER_REMOVED: self._on_removed,
+            EventKind.MEMBER_REPLACED: self._on_replaced,
+            EventKind.GROUP_LOADED: self._on_loaded,
+            EventKind.COMMIT_REFUSED: self._on_refused,
+        }
+
+    def deaths(self) -> list[Death]:
+        """Every death of a member, in the order in which they happened."""
+        known = [*self.noticed, *self._unnoticed.values()]
+        return sorted(known, key=lambda death: (death.died_ms, death.client))
+
+    def _on_crash(self, row: Row) -> None:
+        for group, roster in self.rosters.groups.items():
+            for member, client in roster.members.items():
+                if client is not None and client == row.client:
+                    death = Death(group=group, client=client, died_ms=row.at_ms)
+                    self._unnoticed.setdefault((group, member), death)
+
+    def _on_removed(self, row: Row) -> None:
+        self._notice(row, row.member or "", row.detail)
+
+    def _on_replaced(self, row: Row) -> None:
+        """A static member that came back was never missed."""
+        self._unnoticed.pop((row.group or "", replaced_id(row)), None)
+
+    def _on_loaded(self, row: Row) -> None:
+        """Who was not in the log is out without a word."""
+        roster = self.rosters.of(row.group)
+        for group, member in list(self._unnoticed):
+            if group == row.group and member not in roster.members and roster.is_certain:
+                self._notice(row, member, "the coordinator moved before it was written down")
+
+    def _notice(self, row: Row, member: str, why: str | None) -> None:
+        death = self._unnoticed.pop((row.group or "", member), None)
+        if death is not None:
+            self.noticed.append(
+                Death(
+                    group=death.group,
+                    client=death.client,
+                    died_ms=death.died_ms,
+                    removed_ms=row.at_ms,
+                    why=why,
+                )
+            )
+
+    def _on_refused(self, row: Row) -> None:
+        client = row.client or self.rosters.name(row.member)
+        member = Member(row.group or "", client)
+        self.refused.setdefault(member, Counter())[row.error or "UNKNOWN"] += 1

@@ -1,0 +1,252 @@
+"""Records processed more than once, and records never processed though committed past.
+
+A record is processed when its application says so. What a living consumer still has in hand when
+the rows end is on its way, not lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from attrs import define, field, frozen
+
+from simulation.events import EventKind, Kind, Row, WorldEventKind
+from simulation.folds.places import Handler, Place, Ranges, place_of
+
+#: How a consumer's stay at a partition ended, in words, by the kind of its last row.
+_ENDINGS = {
+    WorldEventKind.PARTITION_REVOKED.value: "gave the partition up",
+    WorldEventKind.PARTITION_LOST.value: "lost the partition",
+    WorldEventKind.CONSUMER_CRASHED.value: "crashed",
+    WorldEventKind.CONSUMER_STOPPED.value: "stopped",
+}
+_SEEK, _RESET = "seek", "reset"
+
+
+@frozen(kw_only=True)
+class Tally:
+    """Records of one partition with one thing in common: why they came twice, or never."""
+
+    place: Place
+    cause: str
+    records: int
+
+
+@define(eq=False)
+class Reader:
+    """A consumer at a partition: why it began where it did, and what it has in hand."""
+
+    began: str = "committed"
+    began_at: int = 0
+    in_hand: tuple[int, int] | None = None
+    handed_ms: int = 0
+
+
+@define(eq=False)
+class Delivery:
+    """What a group has done with one partition."""
+
+    processed: Ranges = field(factory=Ranges)
+    #: Where the group began to read; what lies before never was its business.
+    base: int | None = None
+    #: Up to where anybody has been handed records, or has been sent by a seek or a reset.
+    reached: int = 0
+    committed: int | None = None
+    readers: dict[str, Reader] = field(factory=dict)
+    #: The consumer that last ceased to read, and how.
+    ending: tuple[str, str] | None = None
+    #: The last commit that was refused or never answered: by whom, of what, why.
+    failed: tuple[str, int, str] | None = None
+    forgotten: str | None = None
+    duplicates: Counter[str] = field(factory=Counter)
+    #: Stretches that nobody will process any more, unless somebody goes back: from, to, why.
+    dropped: list[tuple[int, int, str]] = field(factory=list)
+
+
+@define(eq=False)
+class DeliveryFold:
+    """`duplicates` and `lost`."""
+
+    deliveries: dict[Place, Delivery] = field(factory=dict)
+    _at_work: set[str] = field(factory=set)
+    _born: dict[tuple[str, int], int] = field(factory=dict)
+    _began: dict[str, int] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """The way of records: handed out, processed, committed."""
+        return {
+            WorldEventKind.TOPIC_CREATED: self._on_topic,
+            WorldEventKind.PARTITIONS_ADDED: self._on_topic,
+            WorldEventKind.TOPIC_DELETED: self._on_topic_deleted,
+            WorldEventKind.PARTITION_ASSIGNED: self._on_assigned,
+            WorldEventKind.POSITION_SET: self._on_position,
+            WorldEventKind.RECORDS_RETURNED: self._on_returned,
+            WorldEventKind.RECORDS_PROCESSED: self._on_processed,
+            WorldEventKind.PARTITION_REVOKED: self._on_stop,
+            WorldEventKind.PARTITION_LOST: self._on_stop,
+            WorldEventKind.CONSUMER_CRASHED: self._on_gone,
+            WorldEventKind.CONSUMER_STOPPED: self._on_gone,
+            WorldEventKind.COMMIT_FAILED: self._on_commit_failed,
+            EventKind.OFFSET_COMMITTED: self._on_committed,
+            EventKind.OFFSET_REMOVED: self._on_offset_removed,
+        }
+
+    def duplicates(self) -> list[Tally]:
+        """Records processed again, by partition and cause."""
+        return [
+            Tally(place=place, cause=cause, records=records)
+            for place, delivery in self.deliveries.items()
+            for cause, records in delivery.duplicates.items()
+        ]
+
+    def lost(self) -> list[Tally]:
+        """Records committed past and processed by nobody, by partition and cause."""
+        found: list[Tally] = []
+        for place, delivery in self.deliveries.items():
+            if delivery.base is None or delivery.committed is None:
+                continue
+            causes: Counter[str] = Counter()
+            for start, end in delivery.processed.missing(delivery.base, delivery.committed):
+                _blame(delivery, start, end, causes)
+            found.extend(
+                Tally(place=place, cause=cause, records=records)
+                for cause, records in causes.items()
+            )
+        return found
+
+    # --- rows ---
+
+    def _on_topic(self, row: Row) -> None:
+        for partition in range(row.count or 0):
+            self._born.setdefault((row.topic or "", partition), row.seq)
+
+    def _on_topic_deleted(self, row: Row) -> None:
+        """A topic of that name that comes later has other records."""
+        for key in [key for key in self._born if key[0] == row.topic]:
+            del self._born[key]
+        for place, delivery in self.deliveries.items():
+            if place.topic == row.topic:
+                duplicates = delivery.duplicates
+                self.deliveries[place] = Delivery(duplicates=duplicates)
+
+    def _on_assigned(self, row: Row) -> None:
+        place = place_of(row)
+        if place is None or row.client is None:
+            return
+        self._began.setdefault(place.group, row.seq)
+        delivery = self.deliveries.setdefault(place, Delivery())
+        delivery.readers.setdefault(row.client, Reader())
+        # The records of a partition that came to be under the group's eyes are all its business.
+        born = self._born.get((place.topic, place.partition), 0)
+        if delivery.base is None and born > self._began[place.group]:
+            delivery.base = 0
+
+    def _on_position(self, row: Row) -> None:
+        delivery, reader = self._at(row)
+        if delivery is None or reader is None:
+            return
+        offset = row.offset or 0
+        reader.began, reader.began_at = row.detail or "", offset
+        if delivery.base is None:
+            delivery.base = delivery.reached = offset
+        elif offset > delivery.reached and not reader.began.startswith("committed"):
+            why = f"{row.client} went from {delivery.reached} to {offset}: {reader.began}"
+            delivery.dropped.append((delivery.reached, offset, why))
+        delivery.reached = max(delivery.reached, offset)
+
+    def _on_returned(self, row: Row) -> None:
+        delivery, reader = self._at(row)
+        if delivery is None or reader is None or row.offset is None or row.end_offset is None:
+            return
+        # Two ranges of one poll are one batch; a later poll means that the last batch is done with.
+        start = row.offset
+        if reader.in_hand is not None and reader.handed_ms == row.at_ms:
+            start = min(start, reader.in_hand[0])
+        reader.in_hand, reader.handed_ms = (start, row.end_offset), row.at_ms
+        delivery.base = row.offset if delivery.base is None else delivery.base
+        delivery.reached = max(delivery.reached, row.end_offset)
+
+    def _on_processed(self, row: Row) -> None:
+        delivery, reader = self._at(row)
+        if delivery is None or row.offset is None or row.end_offset is None:
+            return
+        again = delivery.processed.add(row.offset, row.end_offset)
+        if again:
+            delivery.duplicates[_why_again(delivery, row, reader)] += again
+        if reader is not None and reader.in_hand is not None:
+            left = max(reader.in_hand[0], row.end_offset)
+            reader.in_hand = (left, reader.in_hand[1]) if left < reader.in_hand[1] else None
+
+    def _on_stop(self, row: Row) -> None:
+        delivery, _ = self._at(row)
+        if delivery is not None:
+            delivery.ending = (row.client or "", _ENDINGS[row.kind])
+
+    def _on_gone(self, row: Row) -> None:
+        """Whatever a consumer had in hand goes with it."""
+        client, how = row.client or "", _ENDINGS[row.kind]
+        for delivery in self.deliveries.values():
+            reader = delivery.readers.pop(client, None)
+            if reader is None:
+                continue
+            if delivery.ending is None or delivery.ending[0] == client or reader.in_hand:
+                delivery.ending = (client, how)
+            if reader.in_hand is not None:
+                delivery.dropped.append((*reader.in_hand, f"{client} {how} with them in hand"))
+
+    def _on_commit_failed(self, row: Row) -> None:
+        delivery, _ = self._at(row)
+        if delivery is not None and row.offset is not None:
+            delivery.failed = (row.client or "", row.offset, row.error or "")
+
+    def _on_committed(self, row: Row) -> None:
+        delivery, _ = self._at(row)
+        if delivery is None or row.offset is None:
+            return
+        delivery.committed = row.offset
+        delivery.forgotten = None
+        if delivery.failed is not None and delivery.failed[1] <= row.offset:
+            delivery.failed = None
+
+    def _on_offset_removed(self, row: Row) -> None:
+        delivery, _ = self._at(row)
+        if delivery is not None:
+            delivery.forgotten = row.detail or "forgotten"
+
+    def _at(self, row: Row) -> tuple[Delivery | None, Reader | None]:
+        place = place_of(row)
+        if place is None:
+            return None, None
+        delivery = self.deliveries.setdefault(place, Delivery())
+        return delivery, delivery.readers.get(row.client or "")
+
+
+def _why_again(delivery: Delivery, row: Row, reader: Reader | None) -> str:
+    """Why these records are processed a second time, as one clause."""
+    if reader is not None and reader.began.startswith((_SEEK, _RESET)):
+        return f"{row.client} went to {reader.began_at}: {reader.began}"
+    if delivery.forgotten is not None:
+        return f"the committed offset was removed: {delivery.forgotten}"
+    if delivery.failed is not None and delivery.failed[1] > (row.offset or 0):
+        client, offset, error = delivery.failed
+        return f"the commit of {offset} by {client} failed: {error}"
+    others = [client for client in delivery.readers if client != row.client]
+    if delivery.ending is not None:
+        client, how = delivery.ending
+        return f"{client} {how} before it had committed them"
+    return f"{others[0]} reads them too" if others else f"{row.client} read them again"
+
+
+def _blame(delivery: Delivery, start: int, end: int, causes: Counter[str]) -> None:
+    """Why nobody processed these records; those in a living consumer's hand are not lost."""
+    known = Ranges()
+    for reader in delivery.readers.values():
+        if reader.in_hand is not None:
+            known.add(*reader.in_hand)
+    for low, high, why in reversed(delivery.dropped):
+        for part in known.missing(max(low, start), min(high, end)):
+            causes[why] += part[1] - part[0]
+        known.add(low, high)
+    for low, high in known.missing(start, end):
+        causes["committed before anyone had processed them"] += high - low

@@ -1,0 +1,152 @@
+"""How far groups are behind: in records, and in seconds since the first unread one was written.
+
+A log's end is a function of time between two rows, and a position stands still between two rows,
+so the greatest lag is found by looking whenever either changes, and at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import define, field, frozen
+
+from simulation.events import Kind, Row, WorldEventKind
+from simulation.folds.places import Handler, Place, place_of
+
+_LogKey = tuple[str, int]
+
+
+@frozen
+class Growth:
+    """A log that ends at `offset` at `at_ms` and gains `count` in each `every_ms`."""
+
+    at_ms: int
+    offset: int
+    count: int
+    every_ms: int
+
+    def end_at(self, now_ms: int) -> int:
+        """Where the log ends."""
+        return self.offset + (now_ms - self.at_ms) * self.count // self.every_ms
+
+    def reached_ms(self, end: int) -> int | None:
+        """When the log first ends at or beyond `end`; None if this growth never gets there."""
+        if end <= self.offset:
+            return self.at_ms
+        if self.count == 0:
+            return None
+        return self.at_ms - (-(end - self.offset) * self.every_ms // self.count)
+
+
+@define(eq=False)
+class Log:
+    """The growths of one partition that some reader has not read past yet."""
+
+    growths: list[Growth] = field(factory=list)
+
+    def end_at(self, now_ms: int) -> int:
+        """Where the log ends."""
+        return self.growths[-1].end_at(now_ms) if self.growths else 0
+
+    def written_ms(self, offset: int) -> int:
+        """When the record of this offset was written, as far back as is known."""
+        for number, growth in enumerate(self.growths, 1):
+            at_ms = growth.reached_ms(offset + 1)
+            is_last = number == len(self.growths)
+            if at_ms is not None and (is_last or at_ms < self.growths[number].at_ms):
+                return at_ms
+        return 0
+
+    def forget_before(self, offset: int) -> None:
+        """Nobody will ask for older records."""
+        while len(self.growths) > 1 and self.growths[1].offset <= offset:
+            del self.growths[0]
+
+
+@define(eq=False)
+class Progress:
+    """One group at one partition."""
+
+    position: int | None = None
+    reader: str | None = None
+    lag: int = 0
+    lag_ms: int = 0
+
+
+@define(eq=False)
+class LagFold:
+    """`lag` and `lag_s`."""
+
+    progress: dict[Place, Progress] = field(factory=dict)
+    _logs: dict[_LogKey, Log] = field(factory=dict)
+    _readers: dict[_LogKey, list[Progress]] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Whatever moves a log's end or a position."""
+        return {
+            WorldEventKind.LOG_RATE_CHANGED: self._on_rate,
+            WorldEventKind.TOPIC_DELETED: self._on_topic_deleted,
+            WorldEventKind.FETCH_STARTED: self._on_fetch,
+            WorldEventKind.POSITION_SET: self._on_position,
+            WorldEventKind.RECORDS_RETURNED: self._on_returned,
+        }
+
+    def lags(self, now_ms: int) -> dict[Place, tuple[int, int]]:
+        """The greatest lag of each partition so far, in records and in milliseconds."""
+        for place, progress in self.progress.items():
+            self._look(place, progress, now_ms)
+        return {place: (each.lag, each.lag_ms) for place, each in self.progress.items()}
+
+    # --- rows ---
+
+    def _on_rate(self, row: Row) -> None:
+        key = (row.topic or "", row.partition or 0)
+        growth = Growth(row.at_ms, row.offset or 0, row.count or 0, row.duration_ms or 1)
+        log = self._logs.setdefault(key, Log())
+        positions = [each.position for each in self._readers.get(key, ()) if each.position]
+        log.forget_before(min(positions, default=0))
+        log.growths.append(growth)
+
+    def _on_topic_deleted(self, row: Row) -> None:
+        for place, progress in self.progress.items():
+            if place.topic == row.topic:
+                self._look(place, progress, row.at_ms)
+                progress.position = progress.reader = None
+        for key in [key for key in self._logs if key[0] == row.topic]:
+            del self._logs[key]
+
+    def _on_fetch(self, row: Row) -> None:
+        self._move(row, row.offset, is_new=True)
+
+    def _on_position(self, row: Row) -> None:
+        self._move(row, row.offset, is_new=False)
+
+    def _on_returned(self, row: Row) -> None:
+        self._move(row, row.end_offset, is_new=False)
+
+    def _move(self, row: Row, offset: int | None, *, is_new: bool) -> None:
+        """A position moves; only the reader who began last counts."""
+        place = place_of(row)
+        if place is None or offset is None:
+            return
+        progress = self.progress.get(place)
+        if progress is None:
+            progress = self.progress[place] = Progress()
+            self._readers.setdefault((place.topic, place.partition), []).append(progress)
+        if is_new or progress.reader is None:
+            progress.reader = row.client
+        if progress.reader != row.client:
+            return
+        self._look(place, progress, row.at_ms)
+        progress.position = offset
+        self._look(place, progress, row.at_ms)
+
+    def _look(self, place: Place, progress: Progress, now_ms: int) -> None:
+        log = self._logs.get((place.topic, place.partition))
+        if log is None or progress.position is None:
+            return
+        lag = log.end_at(now_ms) - progress.position
+        if lag > 0:
+            progress.lag = max(progress.lag, lag)
+            behind_ms = now_ms - log.written_ms(progress.position)
+            progress.lag_ms = max(progress.lag_ms, behind_ms)

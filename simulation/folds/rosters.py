@@ -1,0 +1,125 @@
+"""Who is in which group, as far as the coordinator's own rows tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attrs import define, field
+
+from coordinator import GroupState
+from simulation.events import EventKind, Kind, Row
+from simulation.folds.places import Handler, Member
+
+_WORD = re.compile(r"[^\s,;]+")
+_REPLACED = "it replaced "
+_STABLE, _EMPTY = GroupState.STABLE.value, GroupState.EMPTY.value
+
+
+@define(eq=False)
+class Roster:
+    """One group: its members' ids and the consumers behind them."""
+
+    members: dict[str, str | None] = field(factory=dict)
+    state: str | None = None
+    generation: int | None = None
+    protocol: str | None = None
+    #: Whether the rows so far leave no doubt about who is a member: a load or a failed write does.
+    is_certain: bool = True
+    #: The members as the log has them: who is there after the next load.
+    written: dict[str, str | None] = field(factory=dict)
+    #: How often a group of this name has come into being.
+    lives: int = 0
+
+
+@define(eq=False)
+class Rosters:
+    """All groups."""
+
+    groups: dict[str, Roster] = field(factory=dict)
+    #: Every consumer that ever was a member.
+    seen: dict[Member, None] = field(factory=dict)
+    _names: dict[str, str] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """The coordinator's rows about groups and members."""
+        return {
+            EventKind.GROUP_CREATED: self._on_created,
+            EventKind.GROUP_LOADED: self._on_loaded,
+            EventKind.GROUP_REMOVED: self._on_removed,
+            EventKind.STATE_CHANGED: self._on_state,
+            EventKind.MEMBER_ID_GIVEN: self._note_name,
+            EventKind.MEMBER_ADDED: self._on_member_added,
+            EventKind.MEMBER_REPLACED: self._on_member_replaced,
+            EventKind.MEMBER_REMOVED: self._on_member_removed,
+            EventKind.WRITE_FAILED: self._on_write_failed,
+        }
+
+    def of(self, group: str | None) -> Roster:
+        """A group's roster, empty at first."""
+        return self.groups.setdefault(group or "", Roster())
+
+    def name(self, member: str | None) -> str:
+        """The consumer behind a member id, or the id itself."""
+        return "nobody" if member is None else self._names.get(member, member)
+
+    def in_names(self, text: str) -> str:
+        """A text with consumers' names where it has member ids."""
+        return _WORD.sub(lambda word: self._names.get(word[0], word[0]), text)
+
+    # --- rows ---
+
+    def _on_created(self, row: Row) -> None:
+        lives = self.of(row.group).lives
+        self.groups[row.group or ""] = Roster(
+            state=row.state, generation=row.generation, lives=lives + 1
+        )
+
+    def _on_removed(self, row: Row) -> None:
+        roster = self.of(row.group)
+        roster.members, roster.written = {}, {}
+        roster.state = roster.generation = roster.protocol = None
+
+    def _on_loaded(self, row: Row) -> None:
+        roster = self.of(row.group)
+        roster.members = dict(roster.written)
+        roster.is_certain = len(roster.members) == row.count
+        roster.lives += 1
+        self._on_state(row)
+
+    def _on_state(self, row: Row) -> None:
+        roster = self.of(row.group)
+        roster.state, roster.generation = row.state, row.generation
+        roster.protocol = row.protocol or None
+        if row.state in (_STABLE, _EMPTY) and row.kind == EventKind.STATE_CHANGED.value:
+            roster.written = dict(roster.members)
+            roster.is_certain = roster.is_certain or len(roster.members) == row.count
+
+    def _note_name(self, row: Row) -> None:
+        if row.member is not None and row.client is not None:
+            self._names[row.member] = row.client
+
+    def _on_member_added(self, row: Row) -> None:
+        self._note_name(row)
+        self.of(row.group).members[row.member or ""] = row.client
+        self.seen[Member(row.group or "", self.name(row.member))] = None
+
+    def _on_member_replaced(self, row: Row) -> None:
+        self._note_name(row)
+        old, roster = replaced_id(row), self.of(row.group)
+        for members in (roster.members, roster.written):
+            if members.pop(old, "") != "":
+                members[row.member or ""] = row.client
+
+    def _on_member_removed(self, row: Row) -> None:
+        self.of(row.group).members.pop(row.member or "", None)
+
+    def _on_write_failed(self, _row: Row) -> None:
+        """What the write undid is told by no row: until the next Stable, who knows."""
+        for roster in self.groups.values():
+            roster.is_certain = False
+
+
+def replaced_id(row: Row) -> str:
+    """The id that a static member had before."""
+    return (row.detail or "").removeprefix(_REPLACED)

@@ -1,0 +1,367 @@
+"""Each measure: a few rows in, the values out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simulation.events import EventKind as E
+from simulation.events import WorldEventKind as W
+from simulation.measures import (
+    MEASURES,
+    Hold,
+    Measurer,
+    Member,
+    Phase,
+    Place,
+    measure,
+)
+from tests.support.rows import (
+    a_death_and_its_rebalance,
+    a_recording,
+    an_event,
+    moves,
+    starts_reading,
+    the_end,
+)
+
+PLACE = Place("checkout", "orders", 0)
+ADA, BEA = Member("checkout", "ada"), Member("checkout", "bea")
+
+
+# --- unowned_s ---
+
+
+def test_a_partition_is_unowned_from_its_owners_stop_to_the_next_ones_first_fetch():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        an_event(W.PARTITION_REVOKED, 5_000, client="ada"),
+        an_event(W.PARTITION_ASSIGNED, 6_000, client="bea"),
+        an_event(W.FETCH_STARTED, 6_500, client="bea", offset=0),
+        the_end(10_000),
+    )
+
+    assert measure(rows).unowned_s == {PLACE: 1.5}
+
+
+def test_gaps_of_a_partition_add_up_and_the_last_one_lasts_to_the_end():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        an_event(W.PARTITION_REVOKED, 5_000, client="ada"),
+        *starts_reading("ada", 6_000),
+        an_event(W.CONSUMER_CRASHED, 8_000, client="ada"),
+        an_event(W.PARTITION_LOST, 8_000, client="ada", detail="crashed"),
+        the_end(10_000),
+    )
+
+    assert measure(rows).unowned_s == {PLACE: 3.0}
+
+
+def test_a_partition_that_nobody_has_had_yet_is_not_counted_as_unowned():
+    rows = a_recording(an_event(W.PARTITION_ASSIGNED, 1_000, client="ada"), the_end(10_000))
+
+    assert measure(rows).unowned_s == {PLACE: 0.0}
+
+
+def test_a_partition_with_a_second_owner_is_not_unowned_when_the_first_one_stops():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        *starts_reading("bea", 2_000),
+        an_event(W.PARTITION_LOST, 4_000, client="ada"),
+        the_end(10_000),
+    )
+
+    assert measure(rows).figure("unowned_s") == 0
+
+
+def test_a_consumer_that_stands_still_owns_its_partitions_until_the_group_removes_it():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        an_event(W.CONSUMER_PAUSED, 2_000, client="ada"),
+        an_event(E.MEMBER_REMOVED, 10_000, client="ada", detail="its session expired"),
+        *starts_reading("bea", 13_000),
+        the_end(20_000),
+    )
+
+    assert measure(rows).unowned_s == {PLACE: 3.0}
+
+
+def test_the_removal_of_an_id_that_a_consumer_has_given_up_takes_nothing_from_it():
+    rows = a_recording(
+        *starts_reading("ada", 1_000, member="ada-2"),
+        an_event(E.MEMBER_REMOVED, 2_000, client="ada", member="ada-1"),
+        the_end(5_000),
+    )
+
+    assert measure(rows).unowned_s == {PLACE: 0.0}
+
+
+def test_a_deleted_topic_is_not_unowned():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        an_event(W.TOPIC_DELETED, 2_000, topic="orders"),
+        an_event(W.PARTITION_REVOKED, 3_000, client="ada"),
+        the_end(9_000),
+    )
+
+    assert measure(rows).unowned_s == {PLACE: 0.0}
+
+
+# --- dual_s ---
+
+
+def test_two_consumers_at_work_on_one_partition_are_counted_while_both_are():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        *starts_reading("bea", 2_000),
+        an_event(W.PARTITION_LOST, 4_500, client="ada"),
+        the_end(9_000),
+    )
+
+    assert measure(rows).dual_s == {PLACE: 2.5}
+
+
+def test_a_consumer_that_stands_still_does_not_work_beside_another():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        an_event(W.CONSUMER_PAUSED, 1_500, client="ada"),
+        *starts_reading("bea", 2_000),
+        an_event(W.CONSUMER_RESUMED, 6_000, client="ada"),
+        an_event(W.PARTITION_LOST, 6_250, client="ada"),
+        the_end(9_000),
+    )
+
+    assert measure(rows).dual_s == {PLACE: 0.25}
+
+
+def test_a_fenced_consumer_works_beside_another_only_on_what_it_has_in_hand():
+    rows = a_recording(
+        *starts_reading("ada", 1_000),
+        an_event(W.RECORDS_RETURNED, 1_000, client="ada", offset=0, end_offset=10),
+        an_event(E.MEMBER_REMOVED, 2_000, client="ada"),
+        *starts_reading("bea", 3_000),
+        an_event(W.RECORDS_PROCESSED, 5_000, client="ada", offset=0, end_offset=10),
+        an_event(W.PARTITION_LOST, 9_000, client="ada"),
+        the_end(10_000),
+    )
+
+    assert measure(rows).dual_s == {PLACE: 2.0}
+
+
+# --- rebalances, rebalance_s, moved ---
+
+
+def test_a_rebalance_tells_its_cause_its_phases_who_held_it_and_what_it_moved():
+    last = measure(a_death_and_its_rebalance()).rebalances_of("checkout")[-1]
+
+    assert last.cause == "session of ada expired"
+    assert (last.started_ms, last.duration_ms, last.ended_in) == (63_000, 1_510, "Stable")
+    assert (last.generation, last.members, last.moved) == (2, 1, 1)
+    assert last.phases == (
+        Phase("PreparingRebalance", 63_000, 64_500),
+        Phase("CompletingRebalance", 64_500, 64_510),
+    )
+    assert last.held == Hold("bea", "which joined last", 63_000, 64_500)
+    assert str(last) == (
+        "checkout at 63.0 s: session of ada expired; took 1.5 s; "
+        "held 1.5 s by bea, which joined last; at most until 363.0 s"
+    )
+
+
+def test_the_first_rebalance_of_a_group_is_held_by_its_initial_delay_and_moves_nothing():
+    first = measure(a_death_and_its_rebalance()).rebalances[0]
+
+    assert (first.cause, first.moved) == ("member ada joined", 0)
+    assert str(first.held) == "held 3.0 s by the initial delay, which gathers the first members"
+
+
+def test_the_measures_of_rebalances_follow_from_them():
+    measures = measure(a_death_and_its_rebalance())
+
+    assert measures.values("rebalances") == {"checkout": 2}
+    assert measures.values("rebalance_s") == {4: 3.01, 19: 1.51}
+    assert measures.figure("moved") == 1
+
+
+def test_a_pending_member_that_never_comes_back_is_named_as_the_holder():
+    rows = a_recording(
+        moves(0, "Stable", count=1, generation=1),
+        an_event(E.MEMBER_ID_GIVEN, 12_000, client="c7"),
+        an_event(E.MEMBER_ADDED, 12_100, client="bea", count=2),
+        moves(12_100, "PreparingRebalance", count=2, detail="member bea-1 joined"),
+        an_event(E.MEMBER_REJOINED, 12_100, client="ada"),
+        an_event(E.MEMBER_REMOVED, 57_000, client="c7", detail="it never came back"),
+        an_event(E.JOIN_PHASE_ENDED, 57_000, detail="pending member c7-1 never came back"),
+        moves(57_000, "CompletingRebalance", count=2),
+        moves(57_010, "Stable", count=2),
+    )
+
+    (rebalance,) = measure(rows).rebalances
+
+    assert str(rebalance.held) == "held 44.9 s by pending member c7, which never came back"
+
+
+@pytest.mark.parametrize(
+    ("detail", "held"),
+    [
+        ("session of ada-1 expired", "held 9.0 s by ada, whose session expired"),
+        (
+            "the rebalance timeout was reached; still awaited: ada-1, bea-1",
+            "held 9.0 s by ada, bea, awaited in vain",
+        ),
+    ],
+)
+def test_whoever_was_awaited_in_the_end_held_the_join_phase(detail, held):
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(E.MEMBER_ADDED, 0, client="bea"),
+        moves(0, "Stable", count=2),
+        moves(1_000, "PreparingRebalance", detail="member cat-1 joined"),
+        an_event(E.MEMBER_ADDED, 1_000, client="cat"),
+        an_event(E.JOIN_PHASE_ENDED, 10_000, detail=detail),
+        moves(10_000, "CompletingRebalance", count=1),
+        moves(10_000, "Stable", count=1),
+    )
+
+    (rebalance,) = measure(rows).rebalances
+
+    assert str(rebalance.held) == held
+
+
+def test_a_leader_that_takes_its_time_holds_the_rebalance():
+    rows = a_recording(
+        an_event(E.LEADER_ELECTED, 0, client="ada"),
+        moves(0, "PreparingRebalance", detail="leader ada-1 rejoined; client reason: new topics"),
+        an_event(E.JOIN_PHASE_ENDED, 0, detail="everyone has joined"),
+        moves(0, "CompletingRebalance"),
+        moves(8_000, "Stable"),
+    )
+
+    (rebalance,) = measure(rows).rebalances
+
+    assert str(rebalance.held) == "held 8.0 s by leader ada-1, which assigned"
+    assert rebalance.client_reason == "new topics"
+
+
+def test_a_rebalance_that_its_coordinator_gives_up_ends_there():
+    rows = a_recording(
+        moves(1_000, "PreparingRebalance", detail="member ada-1 joined"),
+        moves(4_000, "Dead"),
+        an_event(E.GROUP_LOADED, 5_000, state="Empty", count=0),
+        the_end(9_000),
+    )
+
+    (rebalance,) = measure(rows).rebalances
+
+    assert (rebalance.ended_in, rebalance.duration_ms) == ("Dead", 3_000)
+
+
+def test_a_rebalance_that_goes_on_is_told_so_far():
+    rows = a_recording(
+        moves(1_000, "PreparingRebalance", detail="member ada-1 joined"), the_end(9_000)
+    )
+
+    (rebalance,) = measure(rows).rebalances
+
+    assert (rebalance.ended_in, rebalance.duration_ms) == (None, 8_000)
+    assert rebalance.phases == (Phase("PreparingRebalance", 1_000, 9_000),)
+
+
+def test_partitions_that_come_back_to_their_owner_have_not_moved():
+    rows = a_recording(
+        *starts_reading("ada", 0),
+        moves(1_000, "PreparingRebalance", detail="member bea-1 joined"),
+        an_event(W.PARTITION_REVOKED, 1_500, client="ada"),
+        moves(2_000, "Stable"),
+        *starts_reading("ada", 2_010),
+    )
+
+    assert measure(rows).figure("moved") == 0
+
+
+# --- detection_s and commits_refused ---
+
+
+def test_a_death_is_detected_when_the_group_removes_the_member():
+    measures = measure(a_death_and_its_rebalance())
+
+    assert [(death.client, death.removed_ms) for death in measures.deaths] == [("ada", 63_000)]
+    assert measures.figure("detection_s") == 43.0
+
+
+def test_a_death_that_nobody_notices_counts_to_the_end():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(W.CONSUMER_CRASHED, 1_000, client="ada"),
+        the_end(5_000),
+    )
+
+    assert measure(rows).figure("detection_s") == 4.0
+
+
+def test_a_static_member_that_is_back_in_time_was_never_missed():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(W.CONSUMER_CRASHED, 1_000, client="ada"),
+        an_event(
+            E.MEMBER_REPLACED, 3_000, client="ada", member="ada-2", detail="it replaced ada-1"
+        ),
+        the_end(90_000),
+    )
+
+    assert measure(rows).deaths == ()
+
+
+def test_refused_commits_are_counted_by_member_and_error():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(E.MEMBER_ADDED, 0, client="bea"),
+        an_event(E.COMMIT_REFUSED, 1_000, client="bea", error="ILLEGAL_GENERATION"),
+        an_event(E.COMMIT_REFUSED, 2_000, client="bea", error="ILLEGAL_GENERATION"),
+        an_event(E.COMMIT_REFUSED, 3_000, client="bea", error="UNKNOWN_MEMBER_ID"),
+    )
+
+    measures = measure(rows)
+
+    assert measures.commits_refused == {
+        ADA: {},
+        BEA: {"ILLEGAL_GENERATION": 2, "UNKNOWN_MEMBER_ID": 1},
+    }
+    assert measures.values("commits_refused") == {ADA: 0, BEA: 3}
+
+
+# --- the run's own figures, and asking early ---
+
+
+def test_every_measure_has_a_figure_and_it_is_0_for_an_empty_run():
+    assert measure([]).figures() == dict.fromkeys(MEASURES, 0)
+
+
+def test_asking_on_the_way_changes_nothing():
+    rows = a_death_and_its_rebalance()
+    asked, silent = Measurer(), Measurer()
+
+    for row in rows:
+        asked.take(row)
+        silent.take(row)
+        asked.measures()
+
+    assert asked.measures() == silent.measures()
+
+
+def test_an_unknown_measure_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"must be one of unowned_s, dual_s, .*, not 'speed'"):
+        measure([]).figure("speed")
+
+
+def test_the_page_of_measures_has_a_row_for_each():
+    page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
+
+    missing = [
+        name
+        for name, known in MEASURES.items()
+        if f"| `{name}` | {known.of} | {known.aggregate} | {known.meaning}" not in page
+    ]
+
+    assert missing == []
