@@ -13,6 +13,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from simulation.events import Row
+from simulation.folds.commits import Commits
 from simulation.folds.deaths import Death, DeathFold
 from simulation.folds.deliveries import DeliveryFold, Tally
 from simulation.folds.lags import LagFold
@@ -205,19 +206,22 @@ class Measurer:
     _rosters: Rosters = field(factory=Rosters, init=False)
     _ownership: OwnershipFold = field(factory=OwnershipFold, init=False)
     _rebalances: RebalanceFold = field(init=False)
-    _deliveries: DeliveryFold = field(factory=DeliveryFold, init=False)
+    _commits: Commits = field(factory=Commits, init=False)
+    _deliveries: DeliveryFold = field(init=False)
     _lags: LagFold = field(factory=LagFold, init=False)
     _deaths: DeathFold = field(init=False)
     _handlers: dict[str, tuple[Callable[[Row], None], ...]] = field(init=False)
     _until_ms: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """The rosters come first: the others ask them who is who."""
+        """Rosters and commits come first: the others ask them who is who, and what is committed."""
+        self._deliveries = DeliveryFold(self._commits)
         self._rebalances = RebalanceFold(self._rosters)
         self._deaths = DeathFold(self._rosters)
         self._handlers = by_kind(
             (
                 self._rosters,
+                self._commits,
                 self._ownership,
                 self._rebalances,
                 self._deliveries,

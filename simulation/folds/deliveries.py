@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from attrs import define, field, frozen
 
 from simulation.events import EventKind, Kind, Row, WorldEventKind
+from simulation.folds.commits import Commits
 from simulation.folds.places import Handler, Place, Ranges, place_of
 
 #: How a consumer's stay at a partition ended, in words, by the kind of its last row.
@@ -41,6 +42,7 @@ class Reader:
     began_at: int = 0
     in_hand: tuple[int, int] | None = None
     handed_ms: int = 0
+    is_reading: bool = True
 
 
 @define(eq=False)
@@ -52,13 +54,11 @@ class Delivery:
     base: int | None = None
     #: Up to where anybody has been handed records, or has been sent by a seek or a reset.
     reached: int = 0
-    committed: int | None = None
     readers: dict[str, Reader] = field(factory=dict)
     #: The consumer that last ceased to read, and how.
     ending: tuple[str, str] | None = None
     #: The last commit that was refused or never answered: by whom, of what, why.
     failed: tuple[str, int, str] | None = None
-    forgotten: str | None = None
     duplicates: Counter[str] = field(factory=Counter)
     #: Stretches that nobody will process any more, unless somebody goes back: from, to, why.
     dropped: list[tuple[int, int, str]] = field(factory=list)
@@ -68,8 +68,8 @@ class Delivery:
 class DeliveryFold:
     """`duplicates` and `lost`."""
 
+    commits: Commits
     deliveries: dict[Place, Delivery] = field(factory=dict)
-    _at_work: set[str] = field(factory=set)
     _born: dict[tuple[str, int], int] = field(factory=dict)
     _began: dict[str, int] = field(factory=dict)
 
@@ -89,7 +89,6 @@ class DeliveryFold:
             WorldEventKind.CONSUMER_STOPPED: self._on_gone,
             WorldEventKind.COMMIT_FAILED: self._on_commit_failed,
             EventKind.OFFSET_COMMITTED: self._on_committed,
-            EventKind.OFFSET_REMOVED: self._on_offset_removed,
         }
 
     def duplicates(self) -> list[Tally]:
@@ -104,10 +103,11 @@ class DeliveryFold:
         """Records committed past and processed by nobody, by partition and cause."""
         found: list[Tally] = []
         for place, delivery in self.deliveries.items():
-            if delivery.base is None or delivery.committed is None:
+            committed = self.commits.offset(place)
+            if delivery.base is None or committed is None:
                 continue
             causes: Counter[str] = Counter()
-            for start, end in delivery.processed.missing(delivery.base, delivery.committed):
+            for start, end in delivery.processed.missing(delivery.base, committed):
                 _blame(delivery, start, end, causes)
             found.extend(
                 Tally(place=place, cause=cause, records=records)
@@ -136,7 +136,7 @@ class DeliveryFold:
             return
         self._began.setdefault(place.group, row.seq)
         delivery = self.deliveries.setdefault(place, Delivery())
-        delivery.readers.setdefault(row.client, Reader())
+        delivery.readers.setdefault(row.client, Reader()).is_reading = True
         # The records of a partition that came to be under the group's eyes are all its business.
         born = self._born.get((place.topic, place.partition), 0)
         if delivery.base is None and born > self._began[place.group]:
@@ -173,14 +173,15 @@ class DeliveryFold:
             return
         again = delivery.processed.add(row.offset, row.end_offset)
         if again:
-            delivery.duplicates[_why_again(delivery, row, reader)] += again
+            delivery.duplicates[self._why_again(delivery, row, reader)] += again
         if reader is not None and reader.in_hand is not None:
             left = max(reader.in_hand[0], row.end_offset)
             reader.in_hand = (left, reader.in_hand[1]) if left < reader.in_hand[1] else None
 
     def _on_stop(self, row: Row) -> None:
-        delivery, _ = self._at(row)
-        if delivery is not None:
+        delivery, reader = self._at(row)
+        if delivery is not None and reader is not None:
+            reader.is_reading = False
             delivery.ending = (row.client or "", _ENDINGS[row.kind])
 
     def _on_gone(self, row: Row) -> None:
@@ -204,15 +205,30 @@ class DeliveryFold:
         delivery, _ = self._at(row)
         if delivery is None or row.offset is None:
             return
-        delivery.committed = row.offset
-        delivery.forgotten = None
         if delivery.failed is not None and delivery.failed[1] <= row.offset:
             delivery.failed = None
 
-    def _on_offset_removed(self, row: Row) -> None:
-        delivery, _ = self._at(row)
-        if delivery is not None:
-            delivery.forgotten = row.detail or "forgotten"
+    def _why_again(self, delivery: Delivery, row: Row, reader: Reader | None) -> str:
+        """Why these records are processed a second time, as one clause."""
+        place = place_of(row)
+        if reader is not None and reader.began.startswith((_SEEK, _RESET)):
+            return f"{row.client} went to {reader.began_at}: {reader.began}"
+        if place in self.commits.forgotten:
+            return f"the committed offset was removed: {self.commits.forgotten[place]}"
+        if delivery.failed is not None and delivery.failed[1] > (row.offset or 0):
+            client, offset, error = delivery.failed
+            return f"the commit of {offset} by {client} failed: {error}"
+        others = [
+            client
+            for client, other in delivery.readers.items()
+            if client != row.client and other.is_reading
+        ]
+        if others:
+            return f"{others[0]} reads them too"
+        if delivery.ending is None:
+            return f"{row.client} read them again"
+        client, how = delivery.ending
+        return f"{client} {how} before it had committed them"
 
     def _at(self, row: Row) -> tuple[Delivery | None, Reader | None]:
         place = place_of(row)
@@ -220,22 +236,6 @@ class DeliveryFold:
             return None, None
         delivery = self.deliveries.setdefault(place, Delivery())
         return delivery, delivery.readers.get(row.client or "")
-
-
-def _why_again(delivery: Delivery, row: Row, reader: Reader | None) -> str:
-    """Why these records are processed a second time, as one clause."""
-    if reader is not None and reader.began.startswith((_SEEK, _RESET)):
-        return f"{row.client} went to {reader.began_at}: {reader.began}"
-    if delivery.forgotten is not None:
-        return f"the committed offset was removed: {delivery.forgotten}"
-    if delivery.failed is not None and delivery.failed[1] > (row.offset or 0):
-        client, offset, error = delivery.failed
-        return f"the commit of {offset} by {client} failed: {error}"
-    others = [client for client in delivery.readers if client != row.client]
-    if delivery.ending is not None:
-        client, how = delivery.ending
-        return f"{client} {how} before it had committed them"
-    return f"{others[0]} reads them too" if others else f"{row.client} read them again"
 
 
 def _blame(delivery: Delivery, start: int, end: int, causes: Counter[str]) -> None:

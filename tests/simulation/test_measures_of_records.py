@@ -163,3 +163,25 @@ def test_the_age_of_a_lag_counts_from_the_growth_that_wrote_the_record():
     measures = measure(rows)
 
     assert (measures.lag, measures.lag_s) == ({PLACE: 9}, {PLACE: 6.0})
+
+
+def test_a_commit_whose_write_failed_loses_nothing():
+    rows = a_recording(
+        *starts_reading("ada", 0),
+        *works("ada", 1_000, 0, 4),
+        an_event(E.OFFSET_COMMITTED, 1_010, client="ada", offset=10, cause=4),
+        an_event(E.WRITE_FAILED, 1_010, group=None, cause=4, error="NOT_ENOUGH_REPLICAS"),
+    )
+
+    assert measure(rows).lost == ()
+
+
+def test_a_commit_that_was_under_way_when_the_coordinator_moved_loses_nothing():
+    rows = a_recording(
+        *starts_reading("ada", 0),
+        *works("ada", 1_000, 0, 4),
+        an_event(E.OFFSET_COMMITTED, 1_010, client="ada", offset=10, cause=4),
+        an_event(E.GROUP_LOADED, 2_000, state="Stable", count=1),
+    )
+
+    assert measure(rows).lost == ()
