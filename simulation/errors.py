@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["RunDirectoryError", "SimulationError", "UnexpectedReply"]
+__all__ = ["RunDirectoryError", "SimulationError"]
 
 
 class SimulationError(Exception):
@@ -11,7 +11,3 @@ class SimulationError(Exception):
 
 class RunDirectoryError(SimulationError):
     """A run directory cannot be written there, or is none; the caller chooses another path."""
-
-
-class UnexpectedReply(SimulationError):
-    """A scripted member heard what its script has no answer to: the story is at fault."""

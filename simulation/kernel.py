@@ -14,22 +14,25 @@ class Rank(IntEnum):
     """Who goes first at equal times: our rule, where a real cluster leaves it to chance."""
 
     TIMER = 0
-    REQUEST = 1
-    REPLY = 2
-    CONSUMER = 3
-    SCRIPT = 4
+    LOG = 1
+    REQUEST = 2
+    REPLY = 3
+    CONSUMER = 4
+    SCRIPT = 5
 
 
 class Turn(NamedTuple):
     """When something happens, and its place among what happens at the same time.
 
-    The order of turns never depends on the order in which they were asked for.
+    The order of turns never depends on the order in which they were asked for: `who` is a member
+    or a broker, then comes the connection, then the place in the connection.
     """
 
     at_ms: int
     rank: Rank
-    who: str
-    number: int
+    who: str = ""
+    connection: str = ""
+    number: int = 0
 
 
 @define(eq=False)
@@ -37,6 +40,8 @@ class Kernel:
     """Runs what was asked for, turn by turn; the clock stands at a turn's time while it runs."""
 
     now_ms: int = field(default=0, init=False)
+    #: How many turns have been run.
+    turns: int = field(default=0, init=False)
     _turns: list[Turn] = field(factory=list, init=False)
     _actions: dict[Turn, Callable[[], None]] = field(factory=dict, init=False)
 
@@ -49,10 +54,29 @@ class Kernel:
         self._actions[turn] = action
         heappush(self._turns, turn)
 
+    def cancel(self, turn: Turn) -> None:
+        """Let this not happen."""
+        self._actions.pop(turn, None)
+
+    def next_at_ms(self) -> int | None:
+        """When the next turn is; None if there is none."""
+        turns = self._turns
+        while turns and turns[0] not in self._actions:
+            heappop(turns)
+        return turns[0].at_ms if turns else None
+
+    def step(self) -> None:
+        """Run the next turn."""
+        turn = heappop(self._turns)
+        action = self._actions.pop(turn, None)
+        if action is None:
+            return
+        self.now_ms = turn.at_ms
+        self.turns += 1
+        action()
+
     def run_until(self, end_ms: int) -> None:
         """Run every turn up to this time, those at `end_ms` included."""
         while self._turns and self._turns[0].at_ms <= end_ms:
-            turn = heappop(self._turns)
-            self.now_ms = turn.at_ms
-            self._actions.pop(turn)()
+            self.step()
         self.now_ms = end_ms

@@ -1,15 +1,18 @@
 """The recorder: gives every event its place in the run's order and hands it to a sink.
 
-Sinks that need nothing live here; `simulation.parquet_sink` writes run directories.
+What repeats without news (heartbeats, automatic commits of unchanged positions) is counted in a
+member's `Fold` and becomes a row when the member has another row, or when somebody names it as a
+cause. Sinks that need nothing live here; `simulation.parquet_sink` writes run directories.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, Unpack
 
 from attrs import define, field
 
-from simulation.events import Facts, Kind, Row
+from simulation.events import Facts, Kind, Row, WorldEventKind
 
 
 class Sink(Protocol):
@@ -38,24 +41,107 @@ class NoSink:
 
 
 @define(eq=False)
+class Tally:
+    """So many of one kind, from the first sending to the last answer."""
+
+    count: int = 0
+    first_sent_ms: int = 0
+    last_heard_ms: int = 0
+
+    def add(self, sent_ms: int, heard_ms: int, count: int = 1) -> None:
+        """Count one more, or several between these times."""
+        if self.count == 0:
+            self.first_sent_ms = sent_ms
+        self.count += count
+        self.last_heard_ms = heard_ms
+
+
+@define(eq=False)
+class Fold:
+    """What a member repeats. `since` is the row before it, `seq` its own once it has one."""
+
+    client: str
+    since: int | None
+    facts: Facts = field(factory=Facts)
+    beats: Tally = field(factory=Tally)
+    commits: Tally = field(factory=Tally)
+    seq: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been counted."""
+        return self.beats.count == 0 and self.commits.count == 0
+
+
+#: What led to an event: a row, something that may still become one, or nothing but the script.
+Cause = int | Fold | None
+
+
+@define(eq=False)
 class Recorder:
     """Writes a run down. What `record` returns is how later events name this one as their cause."""
 
     run: str
     sink: Sink
     recorded: int = 0
+    now_ms: Callable[[], int] = field(default=lambda: 0)
+    watchers: list[Callable[[Row], None]] = field(factory=list)
+    _folds: dict[str, Fold] = field(factory=dict, init=False)
 
-    def record(self, kind: Kind, at_ms: int, cause: int | None, **facts: Unpack[Facts]) -> int:
+    def record(self, kind: Kind, at_ms: int, cause: Cause, **facts: Unpack[Facts]) -> int:
         """Put one event down and return its `seq`."""
+        seq_of_cause = self.seq_of(cause) if isinstance(cause, Fold) else cause
+        client = facts.get("client")
+        if client is not None and client in self._folds:
+            self.close(client)
         self.recorded += 1
-        self.sink.take(
-            Row(
-                seq=self.recorded,
-                at_ms=at_ms,
-                kind=kind.value,
-                cause=cause,
-                run=self.run,
-                **facts,
-            )
+        row = Row(
+            seq=self.recorded,
+            at_ms=at_ms,
+            kind=kind.value,
+            cause=seq_of_cause,
+            run=self.run,
+            **facts,
         )
-        return self.recorded
+        self.sink.take(row)
+        for watch in self.watchers:
+            watch(row)
+        return row.seq
+
+    # --- folds ---
+
+    def fold(self, client: str, since: int | None) -> Fold:
+        """The fold of a member; a new one if the last has become a row."""
+        found = self._folds.get(client)
+        if found is None:
+            found = self._folds[client] = Fold(client, since)
+        return found
+
+    def seq_of(self, cause: Cause) -> int | None:
+        """The row behind a cause; a fold that has counted something becomes one."""
+        if not isinstance(cause, Fold):
+            return cause
+        if cause.seq is None and not cause.is_empty:
+            self.close(cause.client)
+        return cause.since if cause.seq is None else cause.seq
+
+    def close(self, client: str) -> None:
+        """Let what was counted become rows."""
+        fold = self._folds.pop(client, None)
+        if fold is None or fold.is_empty:
+            return
+        for kind, tally in (
+            (WorldEventKind.HEARTBEATS_ANSWERED, fold.beats),
+            (WorldEventKind.COMMITS_REPEATED, fold.commits),
+        ):
+            if tally.count:
+                facts: Facts = {**fold.facts, "count": tally.count}
+                facts["duration_ms"] = tally.last_heard_ms - tally.first_sent_ms
+                seq = self.record(kind, self.now_ms(), fold.since, **facts)
+                # Who names the fold means its heartbeats, if there are any.
+                fold.seq = seq if fold.seq is None else fold.seq
+
+    def close_all(self) -> None:
+        """Let everything that was counted become rows, by name."""
+        for client in sorted(self._folds):
+            self.close(client)

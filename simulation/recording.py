@@ -8,7 +8,6 @@ from pathlib import Path
 from attrs import asdict
 
 from simulation.parquet_sink import PYARROW_VERSION, ParquetSink
-from simulation.recorder import Recorder
 from simulation.run_directory import RunFile
 from simulation.story import Story, play
 
@@ -21,8 +20,7 @@ def record_run(story: Story, folder: Path, *, seed: int = 0) -> Path:
     run = f"{story.name}-seed-{seed}"
     path = folder / run
     with ParquetSink(path) as sink:
-        recorder = Recorder(run=run, sink=sink)
-        play(story, recorder, seed=seed)
+        events = play(story, sink, run=run, seed=seed)
         sink.finish(
             RunFile(
                 run=run,
@@ -33,7 +31,7 @@ def record_run(story: Story, folder: Path, *, seed: int = 0) -> Path:
                     "kafka": KAFKA_VERSION,
                     "pyarrow": PYARROW_VERSION,
                 },
-                outcome={"ended_ms": story.run_for_ms, "events": recorder.recorded},
+                outcome={"ended_ms": story.run_for_ms, "events": events},
             )
         )
     return path

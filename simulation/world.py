@@ -2,138 +2,263 @@
 
 The one object that a script holds. It says who is there (`topic`, `consumers`, `raw_member`), what
 goes wrong and when (`crash` ... `restart`, `at`, `when`), lets time pass (`run_for`, `run_until`,
-`run_until_stable`) and shows what came of it (`events`, `rebalances`).
+`run_until_stable`) and shows what came of it (`events`, `rebalances`). How the parts hang together
+is in stage.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypedDict, Unpack
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from simulation.events import Row
+from client.applications import PollLoop
+from client.membership import CloseOperation
+from client.settings import consumer_config
+from coordinator import CoordinatorError, GroupConfig, GroupState, IdSource
+from simulation.chance import LAN, Law
+from simulation.consumer_book import Role
+from simulation.consumer_host import ConsumerHost
+from simulation.durations import Duration, milliseconds
+from simulation.errors import SimulationError
+from simulation.events import Row, WorldEventKind
+from simulation.faults import Fault, Faults
+from simulation.kernel import Rank, Turn
+from simulation.measures import Rebalance, measure
+from simulation.programs import Application, PollLoopProgram, Program, UserProgram
+from simulation.raw_member import RawMember
 from simulation.recorder import MemorySink, Sink
+from simulation.stage import FrozenClock, Quiet, Stage
 
-#: A time or a length of time: milliseconds, or a text such as "500ms", "45s", "2m", "1h".
-Duration = int | str
-#: What a user writes: an async function that is given the consumer's calls.
-Application = Callable[[Any], Coroutine[Any, Any, Any]]
+__all__ = ["Action", "Application", "Duration", "Fault", "Simulation"]
+
 #: Something to do at a time or on an event.
 Action = Callable[[], object]
-Quiet = Literal["skip", "play"]
+
+
+class ConsumerOptions(TypedDict, total=False):
+    """What can be said of a consumer besides its name and group."""
+
+    topics: Sequence[str]
+    #: Instead of topics: every topic whose name matches.
+    pattern: str | None
+    #: By Kafka's names, dotted or in snake case.
+    settings: Mapping[str, object] | None
+    #: A ready-made poll loop, or an async function that is given the consumer's calls.
+    app: PollLoop | Application | None
+    #: Whether its name is also its `group.instance.id`.
+    static: bool
+    #: Whether it begins now; True unless told otherwise.
+    start: bool
 
 
 @define(eq=False, kw_only=True)
-class Simulation:
+class Simulation(Faults):
     """A world; the same calls with the same seed give the same rows."""
 
     seed: int = 0
     brokers: int = 3
     quiet: Quiet = "skip"
     title: str = ""
+    run: str = "run"
+    latency: Law = LAN
+    group_config: GroupConfig = field(factory=GroupConfig)
+    #: Where coordinators get member ids from; without one, from the seed.
+    member_ids: IdSource | None = None
     sink: Sink = field(factory=MemorySink)
+    #: A freezegun clock, started by the caller, that shows the virtual time to callbacks.
+    clock: FrozenClock | None = None
+    _scripted: int = field(default=0, init=False)
+    _has_ended: bool = field(default=False, init=False)
 
-    # --- who and what is there ---
+    def __attrs_post_init__(self) -> None:
+        """Set the stage."""
+        self.stage = Stage(
+            seed=self.seed,
+            broker_ids=tuple(range(1, self.brokers + 1)),
+            quiet=self.quiet,
+            title=self.title,
+            run=self.run,
+            law=self.latency,
+            group_config=self.group_config,
+            member_ids=self.member_ids,
+            sink=self.sink,
+            clock=self.clock,
+        )
 
-    def topic(self, name: str, *, partitions: int = 1, records_per_s: int = 0) -> None:
-        """Create a topic whose partitions share so many records a second."""
-        raise NotImplementedError
+    # --- who is there ---
 
     def consumers(
-        self,
-        group: str,
-        *names: str,
-        topics: Sequence[str] = (),
-        settings: Mapping[str, object] | None = None,
-        app: Application | None = None,
-        static: bool = False,
-    ) -> None:
-        """Start consumers of one group, alike but for their names."""
-        raise NotImplementedError
+        self, group: str, *names: str, **options: Unpack[ConsumerOptions]
+    ) -> list[ConsumerHost]:
+        """Consumers of one group, alike but for their names."""
+        return [self.consumer(name, group=group, **options) for name in names]
 
-    def raw_member(self, name: str, group: str) -> object:
+    def consumer(
+        self, name: str, *, group: str, **options: Unpack[ConsumerOptions]
+    ) -> ConsumerHost:
+        """A consumer, begun now unless told otherwise."""
+        stage = self.stage
+        if name in stage.hosts:
+            raise ValueError(f"there is a consumer {name} already")
+        given = dict(options.get("settings") or {})
+        given.update({"client_id": name, "group_id": group})
+        given["bootstrap_servers"] = stage.bootstrap_servers
+        if options.get("static"):
+            given["group_instance_id"] = name
+        role = Role(
+            name=name,
+            group=group,
+            config=consumer_config(given),
+            program=self._program(group, options),
+            number=len(stage.hosts) + 1,
+            seed=self.seed,
+        )
+        host = stage.add_consumer(role)
+        if options.get("start", True):
+            host.start()
+        return host
+
+    def _program(self, group: str, options: ConsumerOptions) -> Program:
+        app = options.get("app")
+        if app is not None and not isinstance(app, PollLoop):
+            return UserProgram(app)
+        loop = PollLoop() if app is None else app
+        if not (loop.topics or loop.pattern):
+            topics = tuple(options.get("topics", ()))
+            loop = evolve(loop, topics=topics, pattern=options.get("pattern"))
+        return PollLoopProgram(loop, self.stage.results_of(group))
+
+    def raw_member(self, name: str, group: str) -> RawMember:
         """A client that sends single requests by script, for ghosts and protocol abuse."""
-        raise NotImplementedError
+        return RawMember(name=name, group=group, stage=self.stage)
 
     # --- when ---
 
     def at(self, time: Duration, action: Action) -> None:
         """Do this at that time."""
-        raise NotImplementedError
+        self._scripted += 1
+        turn = Turn(milliseconds(time), Rank.SCRIPT, "", "", self._scripted)
+        self.stage.kernel.at(turn, partial(_do, action))
+
+    def after(self, duration: Duration, action: Action) -> None:
+        """Do this so long from now."""
+        self.at(self.now_ms + milliseconds(duration), action)
 
     def when(self, happens: Callable[[Row], bool], action: Action) -> None:
         """Do this once, right after the first row of which this holds."""
-        raise NotImplementedError
 
-    # --- what goes wrong, and right again ---
+        def watch(row: Row) -> None:
+            if happens(row):
+                self.stage.recorder.watchers.remove(watch)
+                self.at(self.now_ms, action)
+
+        self.stage.recorder.watchers.append(watch)
+
+    # --- coming and going ---
+
+    def start(self, client: str) -> None:
+        """Start a consumer that was made without starting it."""
+        self.stage.host(client).start()
 
     def crash(self, client: str) -> None:
         """Let a consumer die without a word."""
-        raise NotImplementedError
+        self.stage.host(client).crash()
 
     def restart(self, client: str) -> None:
         """Start a consumer again that crashed or stopped, under its old name."""
-        raise NotImplementedError
+        self.stage.host(client).start()
 
-    def stop(self, client: str) -> None:
+    def stop(self, client: str, *, operation: str = CloseOperation.DEFAULT) -> None:
         """Close a consumer as an orderly application does."""
-        raise NotImplementedError
+        self.stage.host(client).stop(operation)
 
     def pause(self, client: str) -> None:
         """Let a consumer's whole process stand still."""
-        raise NotImplementedError
+        self.stage.host(client).pause()
 
     def resume(self, client: str) -> None:
         """Let it go on."""
-        raise NotImplementedError
-
-    def partition(self, client: str, *brokers: int) -> None:
-        """Let the links between a client and these brokers go silent; no brokers means all."""
-        raise NotImplementedError
-
-    def repair(self, client: str, *brokers: int) -> None:
-        """Let them speak again."""
-        raise NotImplementedError
-
-    def crash_broker(self, broker: int) -> None:
-        """Let a broker die; others take over what it led."""
-        raise NotImplementedError
-
-    def restart_broker(self, broker: int) -> None:
-        """Bring a broker back."""
-        raise NotImplementedError
-
-    def move_coordinator(self, group: str, to: int, *, load: Duration = 0) -> None:
-        """Let another broker coordinate a group, after reading its log for so long."""
-        raise NotImplementedError
+        self.stage.host(client).resume()
 
     # --- letting time pass ---
 
     @property
     def now_ms(self) -> int:
         """The present."""
-        raise NotImplementedError
+        return self.stage.kernel.now_ms
 
     def run_for(self, duration: Duration) -> None:
         """Let so much time pass."""
-        raise NotImplementedError
+        self._play(self.now_ms + milliseconds(duration))
 
     def run_until(self, holds: Callable[[], bool], *, within: Duration = "1h") -> None:
         """Let time pass until this holds; not within that time: `TimeoutError`."""
-        raise NotImplementedError
+        end_ms = self.now_ms + milliseconds(within)
+        self._play(end_ms, holds)
+        if not holds():
+            raise TimeoutError(f"not within {within}, at {self.now_ms} ms, seed {self.seed}")
 
     def run_until_stable(self, *groups: str, within: Duration = "1h") -> None:
-        """Let time pass until these groups are Stable and their members own what they should."""
-        raise NotImplementedError
+        """Let time pass until these groups are Stable and each running consumer is a member."""
+        wanted = groups or tuple(sorted({host.role.group for host in self.stage.hosts.values()}))
+        self.run_until(lambda: all(map(self.is_stable, wanted)), within=within)
+
+    def is_stable(self, group: str) -> bool:
+        """Whether the group is Stable, made of its running consumers and of no dead ones."""
+        stage = self.stage
+        found = stage.group(group)
+        if found is None or found.state is not GroupState.STABLE:
+            return False
+        for member_id in found.members:
+            host = stage.hosts.get(stage.clients.get(member_id, ""))
+            if host is not None and not host.is_alive:
+                return False
+        return all(
+            host.is_settled_in(found.generation_id)
+            for host in stage.hosts.values()
+            if host.role.group == group and host.is_alive
+        )
+
+    def leader(self, group: str) -> str | None:
+        """The consumer that leads the group, if there is one."""
+        found = self.stage.group(group)
+        return None if found is None else self.stage.clients.get(found.leader_id or "")
+
+    def end(self) -> None:
+        """Close the record; nothing happens after this."""
+        if self._has_ended:
+            return
+        self._has_ended = True
+        self.stage.settle()
+        self.stage.recorder.record(
+            WorldEventKind.RUN_ENDED, self.now_ms, self.stage.started, detail=None
+        )
+
+    def _play(self, end_ms: int, holds: Callable[[], bool] | None = None) -> None:
+        try:
+            self.stage.play(end_ms, holds)
+        except (CoordinatorError, SimulationError, AssertionError) as error:
+            error.add_note(f"seed {self.seed}, at {self.now_ms} ms")
+            raise
 
     # --- what came of it ---
 
     @property
     def events(self) -> Sequence[Row]:
-        """The rows so far."""
-        raise NotImplementedError
+        """The rows so far; what has been repeated until now is counted in."""
+        self.stage.settle()
+        sink = self.sink
+        if not isinstance(sink, MemorySink):
+            raise SimulationError("this run keeps no events in memory; read them from its sink")
+        return sink.rows
 
-    def rebalances(self, group: str) -> Iterable[Any]:
+    def rebalances(self, group: str) -> tuple[Rebalance, ...]:
         """The group's rebalances so far, in order."""
-        raise NotImplementedError
+        return measure(self.events).rebalances_of(group)
+
+
+def _do(action: Action) -> None:
+    action()

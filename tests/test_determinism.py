@@ -17,7 +17,7 @@ from pathlib import Path
 from simulation.recording import record_run
 from simulation.story import Story, StoryMember
 
-crowd = tuple(StoryMember(f"member-{n}", 7 * n, n) for n in range(25))
+crowd = tuple(StoryMember(f"member-{n}", 7 * n) for n in range(25))
 record_run(Story(members=crowd, partitions=60, assignor="sticky"), Path(sys.argv[1]), seed=5)
 """
 

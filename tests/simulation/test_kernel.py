@@ -8,10 +8,10 @@ import pytest
 from simulation.kernel import Kernel, Rank, Turn
 
 TURNS = [
-    Turn(5, Rank.SCRIPT, "", 0),
-    Turn(7, Rank.TIMER, "1", 1),
-    Turn(7, Rank.REQUEST, "ada", 4),
-    Turn(7, Rank.REQUEST, "bea", 3),
+    Turn(5, Rank.SCRIPT, "", "", 0),
+    Turn(7, Rank.TIMER, "1", "", 1),
+    Turn(7, Rank.REQUEST, "ada", "", 4),
+    Turn(7, Rank.REQUEST, "bea", "", 3),
 ]
 
 
@@ -33,7 +33,7 @@ def test_the_order_of_turns_does_not_depend_on_the_order_of_asking(asked):
 
 def test_the_clock_stands_at_a_turns_time_while_it_runs_and_at_the_end_after_all():
     kernel, seen = Kernel(), []
-    kernel.at(Turn(5, Rank.SCRIPT, "", 0), lambda: seen.append(kernel.now_ms))
+    kernel.at(Turn(5, Rank.SCRIPT, "", "", 0), lambda: seen.append(kernel.now_ms))
 
     kernel.run_until(9)
 
@@ -42,7 +42,7 @@ def test_the_clock_stands_at_a_turns_time_while_it_runs_and_at_the_end_after_all
 
 def test_what_lies_after_the_end_waits_for_the_next_run():
     kernel, seen = Kernel(), []
-    kernel.at(Turn(5, Rank.SCRIPT, "", 0), lambda: seen.append(kernel.now_ms))
+    kernel.at(Turn(5, Rank.SCRIPT, "", "", 0), lambda: seen.append(kernel.now_ms))
 
     kernel.run_until(4)
     before = list(seen)

@@ -4,7 +4,7 @@ from attrs import asdict
 from pyarrow import parquet
 
 from simulation.events import Row
-from simulation.recorder import MemorySink, Recorder
+from simulation.recorder import MemorySink
 from simulation.recording import record_run
 from simulation.run_directory import read_run_file
 from simulation.story import Story, play
@@ -12,7 +12,7 @@ from simulation.story import Story, play
 
 def test_a_recorded_run_holds_every_event_of_its_story(tmp_path):
     sink = MemorySink()
-    play(Story(), Recorder(run="leader_dies-seed-3", sink=sink), seed=3)
+    play(Story(), sink, run="leader_dies-seed-3", seed=3)
 
     path = record_run(Story(), tmp_path, seed=3)
 

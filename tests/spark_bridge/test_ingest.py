@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from simulation.errors import RunDirectoryError
-from simulation.recorder import MemorySink, Recorder
+from simulation.recorder import MemorySink
 from simulation.recording import record_run
 from simulation.run_directory import RUN_FILE
 from simulation.story import Story, play
@@ -26,7 +26,7 @@ def with_version(run_directory: Path, version: int) -> Path:
 @pytest.mark.spark
 def test_spark_reads_what_was_recorded(spark, tmp_path):
     sink = MemorySink()
-    play(Story(), Recorder(run="leader_dies-seed-0", sink=sink))
+    play(Story(), sink, run="leader_dies-seed-0")
 
     events = read_events(spark, record_run(Story(), tmp_path))
 

@@ -1,0 +1,335 @@
+"""A broker: its coordinator's machine and its data, bound to time, network and recorder.
+
+The one place where a coordinator's outcomes are carried out. Causes are kept here: whatever a step
+asks for is recorded as caused by what triggered the step (a request that came, a timer that fired,
+a write that the log took), and a timer that fires names the event that set it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
+
+from attrs import define, field, frozen
+
+from client.messages import FetchRequest
+from coordinator import ErrorCode, Event, EventKind, GroupCoordinator, Outcome, Reply, TimerQueue
+from coordinator.outcome import Write
+from coordinator.timers import (
+    CancelTimer,
+    ExpiryTimer,
+    SessionTimer,
+    SetTimer,
+    Timer,
+    TimerChange,
+    WriteTimer,
+)
+from simulation.cluster import OFFSETS_TOPIC, SimulatedCluster
+from simulation.data_answers import DataAnswers
+from simulation.events import Facts, WorldEventKind
+from simulation.facts import TIMER_WORDS, facts_of_event, facts_of_reply
+from simulation.kernel import Kernel, Rank, Turn
+from simulation.network import Message, Network
+from simulation.offsets_log import OffsetsLog
+from simulation.recorder import Cause, Recorder
+
+_WRITES_FAIL_WITH = ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+@frozen
+class Setting:
+    """The latest setting of a timer: by what, and when."""
+
+    set_by: Cause
+    at_ms: int
+
+
+@define(eq=False)
+class LogTrouble:
+    """What is wrong with the logs of the offsets topic at the moment, by partition."""
+
+    failing: set[int] = field(factory=set)
+    slow_ms: dict[int, int] = field(factory=dict)
+
+    def of(self, shard: int) -> bool:
+        """Whether writes of this partition are not what they should be."""
+        return shard in self.failing or shard in self.slow_ms
+
+
+@define(eq=False, kw_only=True)
+class Broker:
+    """One broker. `life` counts its starts; what was said to an earlier life is not answered."""
+
+    id: int
+    cluster: SimulatedCluster
+    kernel: Kernel
+    network: Network
+    recorder: Recorder
+    #: The logs of the offsets topic, which outlive every broker.
+    logs: dict[int, OffsetsLog]
+    trouble: LogTrouble
+    new_machine: Callable[[], GroupCoordinator]
+    #: What becomes of a fetch that finds nothing.
+    park: Callable[[Message], None]
+    #: Called before a request touches a group.
+    before_touching: Callable[[Message], None]
+    clients: dict[str, str]
+    machine: GroupCoordinator = field(init=False)
+    data: DataAnswers = field(init=False)
+    is_up: bool = field(default=True, init=False)
+    life: int = field(default=1, init=False)
+    #: The row of each group's latest change of state.
+    state_rows: dict[str, int] = field(factory=dict, init=False)
+    _timers: TimerQueue = field(factory=TimerQueue, init=False)
+    _settings: dict[Timer, Setting] = field(factory=dict, init=False)
+    _open: dict[int, Message] = field(factory=dict, init=False)
+    _wakes: int = field(default=0, init=False)
+    _wakes_at_ms: int | None = field(default=None, init=False)
+    _writes: int = field(default=0, init=False)
+    _log_free_ms: dict[int, int] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Come up."""
+        self.machine = self.new_machine()
+        self.data = DataAnswers(self.id, self.cluster)
+
+    # --- coming and going ---
+
+    def crash(self) -> None:
+        """Forget everything but the logs."""
+        self.is_up = False
+        self.life += 1
+        self._timers, self._settings, self._open = TimerQueue(), {}, {}
+        self._wakes_at_ms = None
+
+    def restart(self) -> None:
+        """Come up again, empty."""
+        self.is_up = True
+        self.machine = self.new_machine()
+        self.data = DataAnswers(self.id, self.cluster)
+
+    def start_loading(self, shard: int, cause: Cause) -> None:
+        """Begin to read a partition of the offsets topic."""
+        self.carry_out(self.machine.start_loading(shard), cause)
+
+    def finish_loading(self, shard: int, cause: Cause) -> None:
+        """All of it is read."""
+        log = self.logs.setdefault(shard, OffsetsLog())
+        outcome = self.machine.finish_loading(shard, log.records(), self.kernel.now_ms)
+        self.carry_out(outcome, cause)
+
+    def unload(self, shard: int, cause: Cause) -> None:
+        """Give a partition of the offsets topic up."""
+        self.carry_out(self.machine.unload(shard, self.kernel.now_ms), cause)
+
+    # --- requests ---
+
+    def receive(self, message: Message) -> None:
+        """Begin to handle a request."""
+        now_ms = self.kernel.now_ms
+        message.received_ms = now_ms
+        request = message.request
+        if isinstance(request, FetchRequest):
+            self._fetch(request, message)
+            return
+        if message.row is not None:
+            message.received = self.recorder.record(
+                WorldEventKind.REQUEST_RECEIVED, now_ms, message.row, **message.facts
+            )
+        answer = self.data.answer(request, now_ms)
+        if answer is not None:
+            self._reply(message, answer, message.received)
+            return
+        self.before_touching(message)
+        self.machine.view = self.cluster.view()
+        self._open[request.request_id] = message
+        outcome = self.machine.on_request(request, now_ms)
+        self.carry_out(outcome, self._cause_of(message), message)
+
+    def _cause_of(self, message: Message) -> Cause:
+        """A request with a row is its own cause; a heartbeat is one of many in a fold."""
+        if message.received is not None:
+            return message.received
+        return self.recorder.fold(message.connection.peer.name, message.facts.get("set_by"))
+
+    def _fetch(self, request: FetchRequest, message: Message) -> None:
+        answer = self.data.open_fetch(request)
+        if answer is None:
+            at_last = request.max_wait_ms == 0
+            answer = self.data.fetch(request, message.wanted, self.kernel.now_ms, at_last=at_last)
+        if answer is None:
+            self.park(message)
+        else:
+            self._reply(message, answer, None)
+
+    def answer_parked(self, message: Message, *, at_last: bool) -> bool:
+        """Look again at a fetch that waits; whether it was answered."""
+        request = message.request
+        assert isinstance(request, FetchRequest)
+        answer = self.data.fetch(request, message.wanted, self.kernel.now_ms, at_last=at_last)
+        if answer is None:
+            return False
+        self.network.reply(message, answer, None)
+        return True
+
+    def _reply(self, message: Message, response: object, cause: Cause) -> None:
+        replied = None
+        facts = facts_of_reply(response)
+        is_news = message.row is not None or facts.get("error") not in (None, "NONE")
+        if is_news and message.kind not in ("Fetch", "Metadata"):
+            if message.row is None:
+                cause = self.state_rows.get(message.facts.get("group") or "", None)
+            facts = {**message.facts, **facts, "set_by": None}
+            facts["duration_ms"] = self.kernel.now_ms - message.received_ms
+            replied = self.recorder.record(
+                WorldEventKind.REPLY_SENT, self.kernel.now_ms, cause, **facts
+            )
+        self.network.reply(message, response, replied)
+
+    # --- outcomes ---
+
+    def carry_out(self, outcome: Outcome, cause: Cause, message: Message | None = None) -> None:
+        """Tell, answer, wait; then append, for the log's word is a step of its own."""
+        is_repeat = message is not None and message.is_repeat
+        for event in outcome.events:
+            if not (is_repeat and event.kind is EventKind.OFFSET_COMMITTED):
+                self._tell(event, cause, message)
+        for reply in outcome.replies:
+            self._answer(reply, cause)
+        if outcome.timers:
+            for change in outcome.timers:
+                self._note(change, cause)
+            self._timers.apply(outcome.timers)
+        for write in outcome.writes:
+            self._append(write, cause, message)
+        self._arrange_wake()
+
+    def carry_out_quietly(self, outcome: Outcome) -> None:
+        """Take over what the start of a run asks for; it is no news."""
+        for change in outcome.timers:
+            self._note(change, None)
+        self._timers.apply(outcome.timers)
+        self._arrange_wake()
+
+    def _tell(self, event: Event, cause: Cause, message: Message | None) -> None:
+        facts = facts_of_event(event)
+        facts["broker"] = self.id
+        member = event.member_id
+        if member is not None:
+            if message is not None and event.kind in (
+                EventKind.MEMBER_ID_GIVEN,
+                EventKind.MEMBER_ADDED,
+                EventKind.MEMBER_REPLACED,
+            ):
+                self.clients[member] = message.connection.peer.name
+            facts["client"] = self.clients.get(member)
+        row = self.recorder.record(event.kind, self.kernel.now_ms, cause, **facts)
+        if event.kind is EventKind.STATE_CHANGED and event.group_id is not None:
+            self.state_rows[event.group_id] = row
+
+    def _answer(self, reply: Reply, cause: Cause) -> None:
+        message = self._open.pop(reply.request_id, None)
+        if message is not None:
+            self._reply(message, reply.response, cause)
+
+    # --- the log ---
+
+    def _append(self, write: Write, cause: Cause, message: Message | None) -> None:
+        shard, now_ms = write.shard, self.kernel.now_ms
+        delay_ms = self.trouble.slow_ms.get(shard, 0)
+        free_ms = max(self._log_free_ms.get(shard, 0), now_ms + delay_ms)
+        if free_ms <= now_ms:
+            self._written(write, cause, message, self.life)
+            return
+        self._log_free_ms[shard] = free_ms
+        self._writes += 1
+        turn = Turn(free_ms, Rank.LOG, str(self.id), "", self._writes)
+        self.kernel.at(turn, partial(self._written, write, cause, message, self.life))
+
+    def _written(self, write: Write, cause: Cause, message: Message | None, life: int) -> None:
+        if life != self.life:
+            return
+        now_ms = self.kernel.now_ms
+        if write.shard in self.trouble.failing:
+            self.carry_out(self.machine.on_append(write, _WRITES_FAIL_WITH, now_ms), cause)
+            return
+        written = cause
+        if self.cluster.offsets_leaders[write.shard] == self.id:
+            log = self.logs.setdefault(write.shard, OffsetsLog())
+            offset = log.end_offset
+            log.append(write.records)
+            if message is None or not message.is_repeat:
+                written = self.recorder.record(
+                    WorldEventKind.WRITE_COMMITTED,
+                    now_ms,
+                    cause,
+                    broker=self.id,
+                    topic=OFFSETS_TOPIC,
+                    partition=write.shard,
+                    offset=offset,
+                    end_offset=log.end_offset,
+                    count=len(write.records),
+                )
+        self.carry_out(self.machine.on_append(write, None, now_ms), written, message)
+
+    # --- timers ---
+
+    def forget_timer(self, timer: Timer) -> None:
+        """Nobody is to be woken by this one until it is set again."""
+        self._timers.apply((CancelTimer(timer),))
+
+    def _note(self, change: TimerChange, cause: Cause) -> None:
+        if isinstance(change, SetTimer):
+            self._settings[change.timer] = Setting(cause, self.kernel.now_ms)
+        else:
+            self._settings.pop(change.timer, None)
+
+    def _arrange_wake(self) -> None:
+        """Take a turn for the next timer, unless there is one that is early enough."""
+        next_ms = self._timers.next_at_ms()
+        if next_ms is None or (self._wakes_at_ms is not None and self._wakes_at_ms <= next_ms):
+            return
+        self._wakes += 1
+        self._wakes_at_ms = max(next_ms, self.kernel.now_ms)
+        turn = Turn(self._wakes_at_ms, Rank.TIMER, str(self.id), "", self._wakes)
+        self.kernel.at(turn, partial(self._wake, self.life))
+
+    def _wake(self, life: int) -> None:
+        now_ms = self.kernel.now_ms
+        if life != self.life or self._wakes_at_ms != now_ms:
+            return  # An earlier timer was set after this turn was taken, and that wake did it all.
+        due: list[tuple[int, str, Timer, Setting]] = []
+        while (found := self._timers.pop_due(now_ms)) is not None:
+            at_ms, timer = found
+            due.append((at_ms, repr(timer), timer, self._settings[timer]))
+        # Not in the order of setting: that differs where quiet time was skipped.
+        for _, _, timer, setting in sorted(due, key=itemgetter(0, 1)):
+            if self._settings.get(timer) is setting:
+                self._fire(timer)
+        self._wakes_at_ms = None
+        self._arrange_wake()
+
+    def _fire(self, timer: Timer) -> None:
+        setting = self._settings.pop(timer)
+        now_ms = self.kernel.now_ms
+        if isinstance(timer, ExpiryTimer):
+            # It comes round for ever; only what it finds is told.
+            self.carry_out(self.machine.on_timer(timer, now_ms), None)
+            return
+        set_by = self.recorder.seq_of(setting.set_by)
+        facts: Facts = {
+            "broker": self.id,
+            "set_by": set_by,
+            "duration_ms": now_ms - setting.at_ms,
+            "detail": TIMER_WORDS[type(timer)],
+        }
+        if isinstance(timer, WriteTimer):
+            facts["topic"], facts["partition"] = OFFSETS_TOPIC, timer.shard
+        else:
+            facts["group"] = timer.group_id
+        if isinstance(timer, SessionTimer):
+            facts["member"] = timer.member_id
+            facts["client"] = self.clients.get(timer.member_id)
+        fired = self.recorder.record(WorldEventKind.TIMER_FIRED, now_ms, set_by, **facts)
+        self.carry_out(self.machine.on_timer(timer, now_ms), fired)

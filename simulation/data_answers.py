@@ -1,0 +1,216 @@
+"""What a broker answers from its partition logs: ListOffsets, OffsetForLeaderEpoch, Fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from client.errors import AnyError, DataErrorCode
+from client.messages import (
+    FINAL_SESSION_EPOCH,
+    INITIAL_SESSION_EPOCH,
+    NO_SESSION_ID,
+    DataResponse,
+    EpochEndOffset,
+    FetchPartition,
+    FetchPartitionResponse,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    LogEdge,
+    MetadataRequest,
+    MetadataResponseBroker,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+)
+from coordinator import ErrorCode
+from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, Request
+from simulation.cluster import PORT, SimulatedCluster, host_of
+from simulation.logs import PartitionLog
+
+#: The size of every record; what a fetch may carry is given in bytes.
+RECORD_BYTES = 100
+
+
+@define(eq=False)
+class DataAnswers:
+    """One broker's dealings with records; fetch sessions are all that it remembers."""
+
+    broker: int
+    cluster: SimulatedCluster
+    _sessions: dict[int, int] = field(factory=dict, init=False)
+    _last_session: int = field(default=0, init=False)
+
+    def answer(self, request: Request, now_ms: int) -> DataResponse | None:
+        """The answer to a request about data that never waits; None if it is not one."""
+        if isinstance(request, MetadataRequest):
+            return self.cluster.metadata(request)
+        if isinstance(request, ListOffsetsRequest):
+            found = tuple(self._offset(wanted, now_ms) for wanted in request.partitions)
+            return ListOffsetsResponse(partitions=found)
+        if isinstance(request, OffsetForLeaderEpochRequest):
+            ends = tuple(self._end_of_epoch(wanted, now_ms) for wanted in request.partitions)
+            return OffsetForLeaderEpochResponse(partitions=ends)
+        return None
+
+    # --- Fetch ---
+
+    def open_fetch(self, request: FetchRequest) -> FetchResponse | None:
+        """Look at the session of a fetch; an answer if there is nothing to wait for."""
+        epoch = request.session_epoch
+        if epoch == FINAL_SESSION_EPOCH:
+            self._sessions.pop(request.session_id, None)
+            return FetchResponse()
+        if epoch == INITIAL_SESSION_EPOCH:
+            self._sessions.pop(request.session_id, None)
+            return None
+        expected = self._sessions.get(request.session_id)
+        if expected is None:
+            return FetchResponse(error_code=DataErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if expected != epoch:
+            return FetchResponse(error_code=DataErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        return None
+
+    def fetch(
+        self, request: FetchRequest, wanted: Iterable[FetchPartition], now_ms: int, *, at_last: bool
+    ) -> FetchResponse | None:
+        """Records or errors; None while there is too little to answer and time to wait."""
+        room = request.max_bytes // RECORD_BYTES
+        found: list[FetchPartitionResponse] = []
+        news: list[FetchPartitionResponse] = []
+        records = 0
+        has_error = False
+        for each in wanted:
+            answer, count = self._fetch_one(each, max(room - records, 1), now_ms)
+            records += count
+            is_error = answer.error_code is not ErrorCode.NONE
+            has_error = has_error or is_error
+            found.append(answer)
+            if count or is_error:
+                news.append(answer)
+        is_enough = records * RECORD_BYTES >= max(request.min_bytes, 1)
+        if not (is_enough or has_error or at_last or not found):
+            return None
+        is_full = request.session_epoch == INITIAL_SESSION_EPOCH
+        return FetchResponse(
+            session_id=self._next_session(request),
+            partitions=tuple(found if is_full else news),
+            node_endpoints=self._endpoints() if has_error else (),
+        )
+
+    def _next_session(self, request: FetchRequest) -> int:
+        if request.session_epoch == INITIAL_SESSION_EPOCH:
+            self._last_session += 1
+            self._sessions[self._last_session] = 1
+            return self._last_session
+        if request.session_id == NO_SESSION_ID:
+            return NO_SESSION_ID
+        self._sessions[request.session_id] = request.session_epoch + 1
+        return request.session_id
+
+    def _fetch_one(
+        self, wanted: FetchPartition, room: int, now_ms: int
+    ) -> tuple[FetchPartitionResponse, int]:
+        topic, partition = wanted.topic, wanted.partition
+        log, error = self._led(topic, partition, wanted.current_leader_epoch)
+        if log is None:
+            leader = self._leader(topic, partition)
+            return (
+                FetchPartitionResponse(
+                    topic=topic,
+                    partition_index=partition,
+                    error_code=error,
+                    current_leader_id=leader[0],
+                    current_leader_epoch=leader[1],
+                ),
+                0,
+            )
+        start, end = log.start_at(now_ms), log.end_at(now_ms)
+        first = wanted.fetch_offset
+        if not start <= first <= end:
+            error = ErrorCode.OFFSET_OUT_OF_RANGE
+            return (
+                FetchPartitionResponse(
+                    topic=topic, partition_index=partition, error_code=error, log_start_offset=start
+                ),
+                0,
+            )
+        last = min(end, first + max(1, min(room, wanted.partition_max_bytes // RECORD_BYTES)))
+        answer = FetchPartitionResponse(
+            topic=topic,
+            partition_index=partition,
+            batches=log.batches(first, last),
+            high_watermark=end,
+            last_stable_offset=end,
+            log_start_offset=start,
+        )
+        return answer, last - first
+
+    def _endpoints(self) -> tuple[MetadataResponseBroker, ...]:
+        return tuple(
+            MetadataResponseBroker(node_id=broker, host=host_of(broker), port=PORT)
+            for broker in sorted(self.cluster.up)
+        )
+
+    # --- offsets ---
+
+    def _offset(self, wanted: ListOffsetsPartition, now_ms: int) -> ListOffsetsPartitionResponse:
+        topic, partition = wanted.topic, wanted.partition_index
+        log, error = self._led(topic, partition, wanted.current_leader_epoch)
+        if log is None:
+            return ListOffsetsPartitionResponse(
+                topic=topic, partition_index=partition, error_code=error
+            )
+        timestamp = None
+        if wanted.timestamp is LogEdge.EARLIEST:
+            offset = log.start_at(now_ms)
+        elif wanted.timestamp is LogEdge.LATEST:
+            offset = log.end_at(now_ms)
+        else:
+            assert isinstance(wanted.timestamp, int)
+            offset = max(log.start_at(now_ms), log.end_at(max(wanted.timestamp - 1, 0)))
+            timestamp = log.written_ms(offset)
+            if offset >= log.end_at(now_ms):
+                offset, timestamp = -1, None
+        return ListOffsetsPartitionResponse(
+            topic=topic,
+            partition_index=partition,
+            offset=offset,
+            timestamp=timestamp,
+            leader_epoch=log.epoch,
+        )
+
+    def _end_of_epoch(self, wanted: OffsetForLeaderPartition, now_ms: int) -> EpochEndOffset:
+        log, error = self._led(wanted.topic, wanted.partition, wanted.current_leader_epoch)
+        if log is None:
+            return EpochEndOffset(topic=wanted.topic, partition=wanted.partition, error_code=error)
+        epoch, end = log.end_of_epoch(wanted.leader_epoch, now_ms)
+        return EpochEndOffset(
+            topic=wanted.topic, partition=wanted.partition, leader_epoch=epoch, end_offset=end
+        )
+
+    # --- leadership ---
+
+    def _led(self, topic: str, partition: int, epoch: int) -> tuple[PartitionLog | None, AnyError]:
+        """The log, if this broker leads it in the epoch that the client knows of; else why not."""
+        log = self.cluster.log((topic, partition))
+        if log is None:
+            return None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self.cluster.topics[topic].leaders[partition] != self.broker:
+            return None, ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if epoch not in (NO_PARTITION_LEADER_EPOCH, log.epoch):
+            is_old = epoch < log.epoch
+            return None, (
+                ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
+            )
+        return log, ErrorCode.NONE
+
+    def _leader(self, topic: str, partition: int) -> tuple[int, int]:
+        log = self.cluster.log((topic, partition))
+        leader = None if log is None else self.cluster.topics[topic].leaders[partition]
+        return (-1, -1) if log is None or leader is None else (leader, log.epoch)

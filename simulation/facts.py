@@ -1,0 +1,87 @@
+"""What the columns of an event say about messages, answers and the coordinator's own events."""
+
+from __future__ import annotations
+
+from coordinator import Event
+from coordinator.protocol import (
+    UNKNOWN_GENERATION_ID,
+    UNKNOWN_MEMBER_ID,
+    FindCoordinatorResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+)
+from coordinator.timers import (
+    ExpiryTimer,
+    JoinTimer,
+    SessionTimer,
+    SyncTimer,
+    Timer,
+    WriteTimer,
+)
+from simulation.cluster import OFFSETS_TOPIC
+from simulation.events import Facts
+
+#: The word for each timer in the `detail` of the event in which it fires.
+TIMER_WORDS: dict[type[Timer], str] = {
+    SessionTimer: "session",
+    JoinTimer: "join",
+    SyncTimer: "sync",
+    ExpiryTimer: "expiry",
+    WriteTimer: "write",
+}
+
+
+def facts_of_event(event: Event) -> Facts:
+    """An event of the coordinator in columns."""
+    is_of_the_log = event.partition is not None and event.topic is None
+    return {
+        "group": event.group_id,
+        "member": event.member_id,
+        "instance": event.group_instance_id,
+        "generation": event.generation_id,
+        "state": event.state,
+        "protocol": event.protocol_name,
+        "topic": OFFSETS_TOPIC if is_of_the_log else event.topic,
+        "partition": event.partition,
+        "offset": event.offset,
+        "error": None if event.error is None else event.error.name,
+        "count": event.count,
+        "detail": event.detail,
+    }
+
+
+def facts_of_reply(response: object) -> Facts:
+    """What an answer says; a join's may give its caller a member id and a generation."""
+    facts: Facts = {"error": error_of(response)}
+    if isinstance(response, JoinGroupResponse):
+        if response.member_id != UNKNOWN_MEMBER_ID:
+            facts["member"] = response.member_id
+        if response.generation_id != UNKNOWN_GENERATION_ID:
+            facts["generation"] = response.generation_id
+    return facts
+
+
+def error_of(response: object) -> str:
+    """The first error of an answer, on top or inside; `NONE` if there is none."""
+    error = getattr(response, "error_code", None)
+    if error is not None and error.name != "NONE":
+        return str(error.name)
+    for inner in _parts_of(response):
+        code = getattr(inner, "error_code", None)
+        if code is not None and code.name != "NONE":
+            return str(code.name)
+    return "NONE"
+
+
+def _parts_of(response: object) -> tuple[object, ...]:
+    if isinstance(response, OffsetCommitResponse):
+        return tuple(part for topic in response.topics for part in topic.partitions)
+    if isinstance(response, OffsetFetchResponse):
+        return response.groups
+    if isinstance(response, FindCoordinatorResponse):
+        return response.coordinators
+    if isinstance(response, LeaveGroupResponse):
+        return response.members
+    return ()

@@ -1,0 +1,217 @@
+"""A fetch that finds nothing goes round and round, and nobody plays it.
+
+Such a fetch waits at the broker for `max_wait_ms`, comes back empty and is sent again: a cycle of
+that wait and twice the link's nominal latency, in every mode. Where it is at a time follows from
+the phase; it becomes an event when records come, when its link or its consumer is disturbed, and
+never otherwise. A request that is sent behind it is handled when the fetch would have come back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from attrs import define, field
+
+from client.messages import FetchRequest
+from simulation.cluster import SimulatedCluster, TopicPartition
+from simulation.data_answers import RECORD_BYTES
+from simulation.kernel import Kernel, Rank, Turn
+from simulation.network import Connection, Message, Network
+
+#: Later than any request can time out.
+FAR_MS = 1 << 60
+
+
+@define(eq=False)
+class IdleFetch:
+    """A fetch that arrived at `at_ms` and found nothing."""
+
+    message: Message
+    at_ms: int
+    wait_ms: int
+    cycle_ms: int
+    latency_ms: int
+    look: Turn | None = None
+    #: Whether it is stopped in its tracks: it comes back at the end of this wait, for real.
+    is_real: bool = False
+
+    def began_ms(self, now_ms: int) -> int:
+        """When the present round reached the broker."""
+        if self.is_real:
+            return self.at_ms
+        return self.at_ms + (now_ms - self.at_ms) // self.cycle_ms * self.cycle_ms
+
+    def ready_ms(self, now_ms: int) -> int:
+        """When the fetch is at the broker, from now on."""
+        began_ms = self.began_ms(now_ms)
+        return now_ms if now_ms <= began_ms + self.wait_ms else began_ms + self.cycle_ms
+
+    def free_ms(self, now_ms: int) -> int:
+        """When the broker is free for what comes behind, from now on."""
+        return max(now_ms, self.began_ms(now_ms) + self.wait_ms)
+
+    def sent_ms(self, now_ms: int) -> int:
+        """When the present round was sent."""
+        began_ms = self.began_ms(now_ms)
+        if now_ms > began_ms + self.wait_ms + self.latency_ms:
+            began_ms += self.cycle_ms
+        return began_ms - self.latency_ms
+
+
+@define(eq=False)
+class IdleFetches:
+    """All fetches that wait for records."""
+
+    kernel: Kernel
+    network: Network
+    cluster: SimulatedCluster
+    _by_partition: dict[TopicPartition, dict[str, Connection]] = field(factory=dict)
+
+    def park(self, message: Message) -> None:
+        """Let a fetch wait for records."""
+        connection = message.connection
+        request = message.request
+        assert isinstance(request, FetchRequest)
+        latency_ms = connection.link.present_law.nominal_ms
+        idle = IdleFetch(
+            message,
+            self.kernel.now_ms,
+            request.max_wait_ms,
+            request.max_wait_ms + 2 * latency_ms,
+            latency_ms,
+        )
+        connection.idle = idle
+        for wanted in message.wanted:
+            waiting = self._by_partition.setdefault((wanted.topic, wanted.partition), {})
+            waiting[connection.label] = connection
+        if connection.link.is_clear and connection.peer.is_listening and connection.is_open:
+            self._set_sent(idle, FAR_MS)
+            self.network.let_next_in(connection)
+        else:
+            idle.is_real = True
+        self._arrange_look(connection, idle)
+
+    # --- when it is looked at again ---
+
+    def on_log_changed(self, partition: TopicPartition) -> None:
+        """A log grows otherwise than before, or has another leader, or is gone."""
+        for connection in list(self._by_partition.get(partition, {}).values()):
+            if isinstance(connection.idle, IdleFetch):
+                self._arrange_look(connection, connection.idle, at_once=True)
+
+    def on_disturbed(self, connection: Connection) -> None:
+        """The link or the consumer is not what it was: the present round is the last."""
+        idle = connection.idle
+        if not isinstance(idle, IdleFetch) or idle.is_real:
+            return
+        now_ms = self.kernel.now_ms
+        self._set_sent(idle, idle.sent_ms(now_ms))
+        idle.at_ms = max(idle.began_ms(now_ms), idle.ready_ms(now_ms) - idle.wait_ms)
+        if now_ms > idle.began_ms(now_ms) + idle.wait_ms:
+            idle.at_ms = idle.ready_ms(now_ms)
+        idle.is_real = True
+        if connection.handled is None:
+            connection.handled = idle.message
+        self._arrange_look(connection, idle)
+
+    def pass_idle(self, message: Message) -> int:
+        """A request has come behind an idle fetch: when it is handled."""
+        connection = message.connection
+        idle = connection.idle
+        assert isinstance(idle, IdleFetch)
+        connection.peer.put_last(connection.name, idle.message.request)
+        return idle.free_ms(self.kernel.now_ms)
+
+    def forget(self, connection: Connection) -> None:
+        """A connection is gone, and its fetch with it."""
+        idle, connection.idle = connection.idle, None
+        if isinstance(idle, IdleFetch):
+            self._leave(connection, idle)
+
+    # --- inside ---
+
+    def _arrange_look(
+        self, connection: Connection, idle: IdleFetch, *, at_once: bool = False
+    ) -> None:
+        now_ms = self.kernel.now_ms
+        next_ms = now_ms if at_once else self._next_news_ms(idle)
+        look_ms = None if next_ms is None else idle.ready_ms(next_ms)
+        if idle.is_real or self._has_some(idle):
+            end_ms = idle.free_ms(now_ms)
+            look_ms = end_ms if look_ms is None else min(max(look_ms, idle.at_ms), end_ms)
+        if idle.look is not None:
+            if idle.look.at_ms == look_ms:
+                return
+            self.kernel.cancel(idle.look)
+            idle.look = None
+        if look_ms is not None:
+            turn = Turn(look_ms, Rank.LOG, connection.peer.name, connection.name)
+            idle.look = turn
+            self.kernel.at(turn, partial(self._look, connection, idle))
+
+    def _next_news_ms(self, idle: IdleFetch) -> int | None:
+        """When some log has more than this fetch asks for, or enough for it to be answered."""
+        now_ms = self.kernel.now_ms
+        times = []
+        for wanted in idle.message.wanted:
+            log = self.cluster.log((wanted.topic, wanted.partition))
+            if log is None:
+                return now_ms
+            end = max(log.end_at(now_ms), wanted.fetch_offset) + 1
+            if (at_ms := log.reached_ms(end, now_ms)) is not None:
+                times.append(at_ms)
+        return min(times, default=None)
+
+    def _has_some(self, idle: IdleFetch) -> bool:
+        """Whether there is something, though too little to be answered before the wait is over."""
+        request = idle.message.request
+        assert isinstance(request, FetchRequest)
+        if request.min_bytes <= RECORD_BYTES:
+            return False
+        now_ms = self.kernel.now_ms
+        return any(
+            (log := self.cluster.log((wanted.topic, wanted.partition))) is not None
+            and log.end_at(now_ms) > wanted.fetch_offset
+            for wanted in idle.message.wanted
+        )
+
+    def _look(self, connection: Connection, idle: IdleFetch) -> None:
+        idle.look = None
+        if connection.idle is not idle:
+            return
+        if connection.handled not in (None, idle.message):
+            # That one is answered first: it was put before this fetch when it came.
+            self._look_later(connection, idle)
+            return
+        now_ms = self.kernel.now_ms
+        is_over = now_ms >= idle.began_ms(now_ms) + idle.wait_ms
+        at_last = is_over and (idle.is_real or self._has_some(idle))
+        sent_ms = idle.sent_ms(now_ms)
+        connection.idle = None
+        broker = self.network.brokers[connection.link.broker]
+        if broker.answer_parked(idle.message, at_last=at_last):
+            self._leave(connection, idle)
+            if not idle.is_real:
+                self._set_sent(idle, sent_ms)
+        else:
+            connection.idle = idle
+            self._arrange_look(connection, idle)
+
+    def _look_later(self, connection: Connection, idle: IdleFetch) -> None:
+        at_ms = self.kernel.now_ms + 1
+        turn = Turn(at_ms, Rank.LOG, connection.peer.name, connection.name)
+        idle.look = turn
+        self.kernel.at(turn, partial(self._look, connection, idle))
+
+    def _leave(self, connection: Connection, idle: IdleFetch) -> None:
+        if idle.look is not None:
+            self.kernel.cancel(idle.look)
+            idle.look = None
+        for wanted in idle.message.wanted:
+            waiting = self._by_partition.get((wanted.topic, wanted.partition), {})
+            if waiting.get(connection.label) is connection:
+                del waiting[connection.label]
+
+    def _set_sent(self, idle: IdleFetch, sent_ms: int) -> None:
+        connection = idle.message.connection
+        connection.peer.set_sent(connection.name, idle.message.request, sent_ms)

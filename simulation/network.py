@@ -1,0 +1,285 @@
+"""The network, as TCP shows it: connections that keep order, links that delay or go silent.
+
+Nothing is lost alone. A message on a silent link waits until the link is repaired or its
+connection is gone; a connection that is reset takes with it what is on its way. A broker handles
+one request of a connection at a time. When a message sent now arrives is drawn from the link's law,
+by the moment of sending.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from attrs import define, field
+
+from client.connections import Link as Opening
+from client.messages import FetchPartition
+from coordinator.protocol import Request
+from simulation.chance import LAN, Law, draw, stream_key
+from simulation.events import Facts
+from simulation.kernel import Kernel, Rank, Turn
+
+
+@define(eq=False)
+class Message:
+    """A request on its way there and back."""
+
+    connection: Connection
+    request: Request
+    kind: str
+    sent_ms: int
+    #: The row of its sending; None for what has no rows of its own.
+    row: int | None
+    facts: Facts
+    #: Of a Fetch: every partition of its session.
+    wanted: tuple[FetchPartition, ...] = ()
+    #: Whether it commits what is committed already.
+    is_repeat: bool = False
+    received_ms: int = 0
+    received: int | None = None
+
+
+class Peer(Protocol):
+    """A client: whoever hears answers."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it reads what arrives."""
+
+    def put_last(self, connection: str, request: Request) -> None:
+        """A request ended without news and was sent again, behind what was sent since."""
+
+    def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
+        """This is when a request was sent, as far as its time-out is concerned."""
+
+    def hear(self, message: Message, response: object, replied: int | None) -> None:
+        """An answer arrives."""
+
+    def hear_reset(self, connection: Connection, cause: int | None) -> None:
+        """A connection turns out to be gone."""
+
+
+@define(eq=False)
+class Connection:
+    """One connection, from its opening to its end."""
+
+    name: str
+    peer: Peer
+    link: Link
+    #: Which life of the broker it was opened to.
+    broker_life: int
+    streams: tuple[int, int]
+    is_open: bool = True
+    #: The request that the broker is handling, and those that wait behind it.
+    handled: Message | None = None
+    waiting: deque[Message] = field(factory=deque)
+    #: A fetch that found nothing and goes round and round.
+    idle: object | None = None
+    last_arrival_ms: int = 0
+    last_homecoming_ms: int = 0
+
+    @property
+    def label(self) -> str:
+        """Its name in a recording."""
+        return f"{self.peer.name}/{self.name}"
+
+
+@define(eq=False)
+class Link:
+    """What lies between one client and one broker."""
+
+    client: str
+    broker: int
+    law: Law = LAN
+    extra_ms: int = 0
+    is_silent_to_broker: bool = False
+    is_silent_to_client: bool = False
+    #: The kinds of requests that do not get through at the moment; "" stands for all.
+    held_kinds: set[str] = field(factory=set)
+    held: list[Callable[[], None]] = field(factory=list)
+    _slow: Law | None = None
+
+    @property
+    def present_law(self) -> Law:
+        """The law, slowed down if it is."""
+        if self.extra_ms == 0:
+            return self.law
+        if self._slow is None or self._slow.quantiles[0] != self.law.quantiles[0] + self.extra_ms:
+            self._slow = self.law.slower_by(self.extra_ms)
+        return self._slow
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether everything gets through."""
+        return not (self.is_silent_to_broker or self.is_silent_to_client or self.held_kinds)
+
+    def stops(self, kind: str) -> bool:
+        """Whether a request of this kind does not get through now."""
+        return self.is_silent_to_broker or kind in self.held_kinds or "" in self.held_kinds
+
+    def release(self) -> None:
+        """Let go what can go; what still cannot comes back to be held."""
+        held, self.held = self.held, []
+        for go in held:
+            go()
+
+
+class BrokerSide(Protocol):
+    """What the network needs of a broker."""
+
+    life: int
+    is_up: bool
+
+    def receive(self, message: Message) -> None:
+        """Begin to handle a request."""
+
+    def answer_parked(self, message: Message, *, at_last: bool) -> bool:
+        """Look again at a fetch that waits; whether it was answered."""
+
+
+@define(eq=False)
+class Network:
+    """All links and connections."""
+
+    kernel: Kernel
+    seed: int
+    law: Law = LAN
+    brokers: dict[int, BrokerSide] = field(factory=dict)
+    links: dict[tuple[str, int], Link] = field(factory=dict)
+    #: The open connections, by client and name.
+    open: dict[tuple[str, str], Connection] = field(factory=dict)
+    lost: Callable[[Message, str], None] = field(default=lambda _message, _why: None)
+    #: Called when a request reaches a connection whose fetch goes round idly; when it is handled.
+    pass_idle: Callable[[Message], int] = field(default=lambda _message: 0)
+    forget_idle: Callable[[Connection], None] = field(default=lambda _connection: None)
+    _sent: int = 0
+
+    def link(self, client: str, broker: int) -> Link:
+        """The link between these two."""
+        found = self.links.get((client, broker))
+        if found is None:
+            found = self.links[client, broker] = Link(client, broker, self.law)
+        return found
+
+    # --- connections ---
+
+    def opening(self, client: str, broker: int) -> Opening:
+        """What becomes of an attempt to connect now."""
+        link = self.links.get((client, broker))
+        if link is not None and (link.is_silent_to_broker or link.is_silent_to_client):
+            return Opening.HANG
+        return Opening.ACCEPT if self.brokers[broker].is_up else Opening.REFUSE
+
+    def connect(self, peer: Peer, name: str, broker: int) -> Connection:
+        """A client opens a connection."""
+        link = self.link(peer.name, broker)
+        label = f"{peer.name}/{name}"
+        streams = stream_key(self.seed, f"{label}/out"), stream_key(self.seed, f"{label}/in")
+        connection = Connection(name, peer, link, self.brokers[broker].life, streams)
+        before = self.open.get((peer.name, name))
+        if before is not None:
+            # Nothing of the new connection overtakes what is left of the old one.
+            connection.last_arrival_ms = before.last_arrival_ms
+        self.open[peer.name, name] = connection
+        return connection
+
+    def close(self, connection: Connection) -> None:
+        """A client gives a connection up; what it has sent still arrives."""
+        connection.is_open = False
+        self.forget_idle(connection)
+        key = (connection.peer.name, connection.name)
+        if self.open.get(key) is connection:
+            del self.open[key]
+
+    def reset(self, connection: Connection, cause: int | None) -> None:
+        """A connection breaks: both sides forget it, and what is on its way is lost."""
+        self.close(connection)
+        connection.broker_life = -1
+        connection.handled = None
+        connection.waiting.clear()
+        self._send_home(connection, partial(connection.peer.hear_reset, connection, cause))
+
+    # --- messages ---
+
+    def send(self, message: Message) -> None:
+        """Put a request on the wire."""
+        connection = message.connection
+        if connection.link.stops(message.kind):
+            connection.link.held.append(partial(self.send, message))
+            return
+        now_ms = self.kernel.now_ms
+        latency_ms = connection.link.present_law.of(draw(connection.streams[0], message.sent_ms))
+        at_ms = max(connection.last_arrival_ms, now_ms + latency_ms)
+        connection.last_arrival_ms = at_ms
+        self._sent += 1
+        turn = Turn(at_ms, Rank.REQUEST, connection.peer.name, connection.name, self._sent)
+        self.kernel.at(turn, partial(self._arrive, message))
+
+    def _arrive(self, message: Message) -> None:
+        connection = message.connection
+        broker = self.brokers[connection.link.broker]
+        if connection.link.stops(message.kind):
+            connection.link.held.append(partial(self.send, message))
+        elif not broker.is_up or connection.broker_life != broker.life:
+            self.lost(message, "the connection is gone")
+        elif connection.handled is not None or connection.waiting:
+            connection.waiting.append(message)
+        else:
+            self._handle(message)
+
+    def _handle(self, message: Message) -> None:
+        connection = message.connection
+        connection.handled = message
+        if connection.idle is not None:
+            free_ms = self.pass_idle(message)
+            if free_ms > self.kernel.now_ms:
+                self._sent += 1
+                turn = Turn(
+                    free_ms, Rank.REQUEST, connection.peer.name, connection.name, self._sent
+                )
+                self.kernel.at(turn, partial(self._handle_late, message))
+                return
+        self.brokers[connection.link.broker].receive(message)
+
+    def _handle_late(self, message: Message) -> None:
+        connection = message.connection
+        broker = self.brokers[connection.link.broker]
+        if connection.broker_life == broker.life and connection.handled is message:
+            broker.receive(message)
+
+    def let_next_in(self, connection: Connection) -> None:
+        """The broker is done with a request: on to the next."""
+        connection.handled = None
+        if connection.waiting:
+            self._handle(connection.waiting.popleft())
+
+    def reply(self, message: Message, response: object, replied: int | None) -> None:
+        """Put an answer on the wire; the next request of the connection is handled at once."""
+        connection = message.connection
+        self._send_home(connection, partial(self._deliver, message, response, replied))
+        self.let_next_in(connection)
+
+    def _send_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
+        now_ms = self.kernel.now_ms
+        latency_ms = connection.link.present_law.of(draw(connection.streams[1], now_ms))
+        at_ms = max(connection.last_homecoming_ms, now_ms + latency_ms)
+        connection.last_homecoming_ms = at_ms
+        self._sent += 1
+        turn = Turn(at_ms, Rank.REPLY, connection.peer.name, connection.name, self._sent)
+        self.kernel.at(turn, partial(self._come_home, connection, deliver))
+
+    def _come_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
+        if connection.link.is_silent_to_client:
+            connection.link.held.append(partial(self._send_home, connection, deliver))
+        else:
+            deliver()
+
+    def _deliver(self, message: Message, response: object, replied: int | None) -> None:
+        message.connection.peer.hear(message, response, replied)

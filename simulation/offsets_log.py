@@ -1,0 +1,42 @@
+"""A partition of `__consumer_offsets`: what coordinators wrote, compacted, and how long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from coordinator.records import OffsetRecord, Record
+
+Key = tuple[str, str | None, int]
+
+
+@define(eq=False)
+class OffsetsLog:
+    """Keeps the latest record of each key, in the order of writing; it survives its brokers."""
+
+    end_offset: int = 0
+    _latest: dict[Key, Record] = field(factory=dict, init=False)
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Take these records."""
+        latest = self._latest
+        for record in records:
+            self.end_offset += 1
+            key = _key_of(record)
+            latest.pop(key, None)
+            latest[key] = record
+
+    def skip(self, count: int) -> None:
+        """So many records were written and replaced again; nobody will ever read them."""
+        self.end_offset += count
+
+    def records(self) -> tuple[Record, ...]:
+        """What a broker reads that takes this partition over."""
+        return tuple(self._latest.values())
+
+
+def _key_of(record: Record) -> Key:
+    if isinstance(record, OffsetRecord):
+        return record.group_id, record.topic, record.partition
+    return record.group_id, None, -1

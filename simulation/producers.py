@@ -1,0 +1,142 @@
+"""Topics and what is written to them: the part of a script about data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import gcd
+from typing import Unpack
+
+from attrs import define, field
+
+from simulation.durations import Duration, milliseconds
+from simulation.events import Facts, WorldEventKind
+from simulation.kernel import Rank, Turn
+from simulation.logs import Growth
+from simulation.stage import Stage
+
+_MS_PER_S = 1_000
+
+
+@define(eq=False, kw_only=True)
+class Producers:
+    """Verbs of a script that create topics and let their logs grow."""
+
+    stage: Stage = field(init=False)
+    _produced: int = field(default=0, init=False)
+
+    def topic(  # noqa: PLR0913 (each is named where it is called)
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        records_per_s: int = 0,
+        varying: Sequence[tuple[Duration, int]] = (),
+        burst: tuple[int, Duration] | None = None,
+        retention: Duration | None = None,
+    ) -> None:
+        """Create a topic whose partitions share so many records a second.
+
+        `varying` gives other rates from other times on; `burst` is so many records at once, each
+        so often.
+        """
+        stage = self.stage
+        retention_ms = None if retention is None else milliseconds(retention)
+        stage.cluster.create_topic(name, partitions, retention_ms)
+        self._record(WorldEventKind.TOPIC_CREATED, topic=name, count=partitions)
+        if records_per_s:
+            self.produce(name, records_per_s)
+        for time, rate in varying:
+            self._later(milliseconds(time), partial(self.produce, name, rate))
+        if burst is not None:
+            count, every = burst
+            self._burst(name, count, milliseconds(every))
+
+    def produce(self, topic: str, records_per_s: int) -> None:
+        """From now on let the partitions of a topic share so many records a second."""
+        stage = self.stage
+        partitions = len(stage.cluster.topics[topic].logs)
+        every_ms = partitions * _MS_PER_S
+        common = gcd(records_per_s, every_ms) or 1
+        for partition in range(partitions):
+            # One after the other, as a producer does that takes them in turn.
+            late_ms = partition * _MS_PER_S // records_per_s if records_per_s else 0
+            grow = partial(
+                self._grow, topic, partition, records_per_s // common, every_ms // common
+            )
+            if late_ms:
+                self._later(stage.kernel.now_ms + late_ms, grow)
+            else:
+                grow()
+
+    def append(self, topic: str, count: int, *, partition: int = 0) -> None:
+        """Write so many records to a partition at once."""
+        log = self.stage.cluster.topics[topic].logs[partition]
+        self._on_growth(topic, partition, log.append(self.stage.kernel.now_ms, count))
+
+    def add_partitions(self, topic: str, total: int) -> None:
+        """Let a topic have so many partitions from now on."""
+        self.stage.cluster.add_partitions(topic, total)
+        self._record(WorldEventKind.PARTITIONS_ADDED, topic=topic, count=total)
+        self.stage.on_cluster_changed()
+
+    def delete_topic(self, topic: str) -> None:
+        """Let a topic be gone, with its records and the positions in it."""
+        stage = self.stage
+        gone = stage.cluster.view().topics or {}
+        found = gone[topic]
+        partitions = len(stage.cluster.topics[topic].logs)
+        stage.cluster.delete_topic(topic)
+        deleted = self._record(WorldEventKind.TOPIC_DELETED, topic=topic)
+        stage.on_cluster_changed()
+        for broker in stage.brokers.values():
+            if broker.is_up:
+                outcome = broker.machine.on_topics_deleted((found,), stage.kernel.now_ms)
+                broker.carry_out(outcome, deleted)
+        for partition in range(partitions):
+            stage.idle.on_log_changed((topic, partition))
+
+    def truncate(self, topic: str, partition: int, before: int) -> None:
+        """Delete the records of a partition before this offset."""
+        self.stage.cluster.topics[topic].logs[partition].truncate_before(before)
+        self._record(
+            WorldEventKind.LOG_START_MOVED, topic=topic, partition=partition, offset=before
+        )
+
+    # --- inside ---
+
+    def _grow(self, topic: str, partition: int, count: int, every_ms: int) -> None:
+        found = self.stage.cluster.topics.get(topic)
+        if found is None or partition >= len(found.logs):
+            return
+        growth = found.logs[partition].grow(self.stage.kernel.now_ms, count, every_ms)
+        self._on_growth(topic, partition, growth)
+
+    def _burst(self, topic: str, count: int, every_ms: int) -> None:
+        if topic not in self.stage.cluster.topics:
+            return
+        for partition in range(len(self.stage.cluster.topics[topic].logs)):
+            self.append(topic, count, partition=partition)
+        self._later(
+            self.stage.kernel.now_ms + every_ms, partial(self._burst, topic, count, every_ms)
+        )
+
+    def _on_growth(self, topic: str, partition: int, growth: Growth) -> None:
+        self._record(
+            WorldEventKind.LOG_RATE_CHANGED,
+            topic=topic,
+            partition=partition,
+            offset=growth.offset,
+            count=growth.count,
+            duration_ms=growth.every_ms,
+        )
+        self.stage.idle.on_log_changed((topic, partition))
+
+    def _later(self, at_ms: int, action: partial[None]) -> None:
+        self._produced += 1
+        turn = Turn(at_ms, Rank.LOG, "", "produced", self._produced)
+        self.stage.kernel.at(turn, action)
+
+    def _record(self, kind: WorldEventKind, **facts: Unpack[Facts]) -> int:
+        now_ms = self.stage.kernel.now_ms
+        return self.stage.recorder.record(kind, now_ms, None, **facts)

@@ -1,0 +1,93 @@
+"""What runs in a consumer: a ready-made poll loop, or an async function that the user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from attrs import define, evolve, field, frozen
+
+from client.applications import PollLoop, ResultStore, RunningLoop
+from client.calls import AsyncConsumer
+from client.errors import WakeupException
+
+#: What a user writes: an async function that is given the consumer's calls.
+Application = Callable[[AsyncConsumer], Coroutine[Any, Any, Any]]
+
+
+class Running(Protocol):
+    """A program in one life of a consumer."""
+
+    #: Whether the program itself tells when records are processed.
+    tells_of_processing: bool
+
+    def run(self) -> Coroutine[Any, Any, Any]:
+        """The coroutine to start."""
+
+    def stop(self, operation: str) -> None:
+        """End in an orderly way once the consumer is woken."""
+
+
+class Program(Protocol):
+    """What can be started again and again."""
+
+    def start(self, calls: AsyncConsumer, tell: Callable[[object], None]) -> Running:
+        """Begin a life."""
+
+
+@define(eq=False)
+class _RunningPollLoop:
+    loop: RunningLoop
+    tells_of_processing: bool = True
+
+    def run(self) -> Coroutine[Any, Any, Any]:
+        return self.loop.run()
+
+    def stop(self, operation: str) -> None:
+        self.loop.is_stopping = True
+        if operation != self.loop.loop.close_operation:
+            self.loop.loop = evolve(self.loop.loop, close_operation=operation)
+
+
+@frozen
+class PollLoopProgram:
+    """A ready-made poll loop; the consumers of a group share one store of results."""
+
+    loop: PollLoop
+    results: ResultStore
+
+    def start(self, calls: AsyncConsumer, tell: Callable[[object], None]) -> Running:
+        """Begin a life."""
+        return _RunningPollLoop(RunningLoop(self.loop, calls, tell, self.results))
+
+
+@define(eq=False)
+class _RunningApplication:
+    application: Application
+    calls: AsyncConsumer
+    tells_of_processing: bool = False
+    _stops_with: str | None = field(default=None, init=False)
+
+    async def run(self) -> None:
+        """Run what the user wrote; if it is woken to stop and does not close, close for it."""
+        try:
+            await self.application(self.calls)
+        except WakeupException:
+            if self._stops_with is None:
+                raise
+        if self._stops_with is not None and not self.calls.is_closed:
+            await self.calls.close(operation=self._stops_with)
+
+    def stop(self, operation: str) -> None:
+        self._stops_with = operation
+
+
+@frozen
+class UserProgram:
+    """An async function; what a poll handed out counts as processed when it polls again."""
+
+    application: Application
+
+    def start(self, calls: AsyncConsumer, _tell: Callable[[object], None]) -> Running:
+        """Begin a life."""
+        return _RunningApplication(self.application, calls)

@@ -1,0 +1,280 @@
+"""Everything a run needs, put together: which part knows which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, Protocol
+
+from attrs import define, field
+
+from client.applications import ResultStore
+from coordinator import GroupConfig, GroupCoordinator, IdSource, SeededIds
+from coordinator.group import Group
+from coordinator.java_order import partition_for
+from simulation.broker import Broker, LogTrouble
+from simulation.chance import Law
+from simulation.cluster import OFFSETS_TOPIC, PORT, SimulatedCluster, host_of
+from simulation.consumer_book import Role
+from simulation.consumer_host import ConsumerHost
+from simulation.errors import SimulationError
+from simulation.events import Facts, WorldEventKind
+from simulation.idle_fetch import IdleFetches
+from simulation.kernel import Kernel, Rank, Turn
+from simulation.network import Connection, Link, Message, Network
+from simulation.offsets_log import OffsetsLog
+from simulation.recorder import Recorder, Sink
+
+Quiet = Literal["skip", "play"]
+
+
+class FrozenClock(Protocol):
+    """What freezegun's `freeze_time` gives: a clock that can be moved on."""
+
+    def tick(self, delta: float) -> object:
+        """Move on by so many seconds."""
+
+
+@define(eq=False, kw_only=True)
+class Stage:
+    """The parts of a run."""
+
+    seed: int
+    broker_ids: tuple[int, ...]
+    quiet: Quiet
+    title: str
+    run: str
+    law: Law
+    group_config: GroupConfig
+    member_ids: IdSource | None
+    sink: Sink
+    clock: FrozenClock | None
+    kernel: Kernel = field(factory=Kernel, init=False)
+    recorder: Recorder = field(init=False)
+    cluster: SimulatedCluster = field(init=False)
+    network: Network = field(init=False)
+    idle: IdleFetches = field(init=False)
+    brokers: dict[int, Broker] = field(factory=dict, init=False)
+    hosts: dict[str, ConsumerHost] = field(factory=dict, init=False)
+    #: The consumer behind each member id.
+    clients: dict[str, str] = field(factory=dict, init=False)
+    logs: dict[int, OffsetsLog] = field(factory=dict, init=False)
+    trouble: LogTrouble = field(factory=LogTrouble, init=False)
+    #: The row with which the run began.
+    started: int = field(init=False)
+    #: How many requests raw members have sent.
+    raw_requests: int = field(default=0, init=False)
+    _results: dict[str, ResultStore] = field(factory=dict, init=False)
+    _shown_ms: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Bring the cluster up."""
+        if self.quiet not in ("skip", "play"):
+            raise ValueError(f'quiet must be "skip" or "play", not {self.quiet!r}')
+        if not self.broker_ids:
+            raise ValueError("a cluster must have at least one broker")
+        kernel = self.kernel
+        self.recorder = Recorder(
+            run=self.run, sink=self.sink, now_ms=partial(getattr, kernel, "now_ms")
+        )
+        self.started = self.recorder.record(
+            WorldEventKind.RUN_STARTED, 0, None, detail=self.title or None
+        )
+        shards = self.group_config.offsets_topic_num_partitions
+        self.cluster = SimulatedCluster(self.broker_ids, shards, self.seed)
+        self.network = Network(kernel, self.seed, self.law)
+        self.idle = IdleFetches(kernel, self.network, self.cluster)
+        self.network.lost = self._on_lost
+        self.network.pass_idle = self.idle.pass_idle
+        self.network.forget_idle = self.idle.forget
+        if self.member_ids is None:
+            self.member_ids = SeededIds(self.seed)
+        for broker in self.broker_ids:
+            self.brokers[broker] = self._new_broker(broker)
+            self.network.brokers[broker] = self.brokers[broker]
+        for shard, leader in self.cluster.offsets_leaders.items():
+            assert leader is not None
+            machine = self.brokers[leader].machine
+            self.brokers[leader].carry_out_quietly(machine.load(shard, (), 0))
+
+    def _new_broker(self, broker: int) -> Broker:
+        return Broker(
+            id=broker,
+            cluster=self.cluster,
+            kernel=self.kernel,
+            network=self.network,
+            recorder=self.recorder,
+            logs=self.logs,
+            trouble=self.trouble,
+            new_machine=self._new_machine,
+            park=self.idle.park,
+            before_touching=self._before_touching,
+            clients=self.clients,
+        )
+
+    def _new_machine(self) -> GroupCoordinator:
+        # One source for all brokers, so that an id is never given twice.
+        return GroupCoordinator(self.group_config, ids=self.member_ids, view=self.cluster.view())
+
+    # --- consumers ---
+
+    @property
+    def bootstrap_servers(self) -> tuple[str, ...]:
+        """Every broker's address."""
+        return tuple(f"{host_of(broker)}:{PORT}" for broker in self.broker_ids)
+
+    def add_consumer(self, role: Role) -> ConsumerHost:
+        """A consumer that has not begun yet."""
+        host = ConsumerHost(
+            role=role,
+            kernel=self.kernel,
+            network=self.network,
+            recorder=self.recorder,
+            brokers_of=self.broker_behind,
+            on_pause=self.idle.on_disturbed,
+        )
+        self.hosts[role.name] = host
+        return host
+
+    def host(self, client: str) -> ConsumerHost:
+        """The consumer of that name."""
+        found = self.hosts.get(client)
+        if found is None:
+            known = ", ".join(sorted(self.hosts)) or "nobody"
+            raise ValueError(f"there is no consumer {client!r}, only {known}")
+        return found
+
+    def results_of(self, group: str) -> ResultStore:
+        """Where a group that keeps offsets with its results keeps them."""
+        return self._results.setdefault(group, ResultStore())
+
+    def broker_behind(self, connection: str) -> int:
+        """The broker that a connection of this name leads to."""
+        if connection.startswith("bootstrap"):
+            return self.broker_ids[int(connection.removeprefix("bootstrap") or "1") - 1]
+        return int(connection[1:])
+
+    # --- groups ---
+
+    def shard_of(self, group: str) -> int:
+        """The partition of the offsets topic that holds a group."""
+        return partition_for(group, self.group_config.offsets_topic_num_partitions)
+
+    def coordinator_of(self, group: str) -> Broker | None:
+        """Who coordinates a group, if anybody does."""
+        leader = self.cluster.offsets_leaders[self.shard_of(group)]
+        return None if leader is None else self.brokers[leader]
+
+    def group(self, group: str) -> Group | None:
+        """A group as its coordinator knows it."""
+        broker = self.coordinator_of(group)
+        slot = None if broker is None else broker.machine.slots.get(self.shard_of(group))
+        if slot is None or slot.shard is None:
+            return None
+        return slot.shard.groups.get(group)
+
+    def move_shard(self, shard: int, to: int | None, load_ms: int, cause: int | None) -> None:
+        """Let another broker lead a partition of the offsets topic, and read it for so long."""
+        before = self.cluster.offsets_leaders[shard]
+        moved = self.recorder.record(
+            WorldEventKind.COORDINATOR_MOVED,
+            self.kernel.now_ms,
+            cause,
+            broker=to,
+            topic=OFFSETS_TOPIC,
+            partition=shard,
+            detail=None if before is None else f"from broker {before}",
+        )
+        self.cluster.lead_shard(shard, to)
+        if before is not None and self.brokers[before].is_up:
+            self.brokers[before].unload(shard, moved)
+        if to is None:
+            return
+        broker = self.brokers[to]
+        broker.start_loading(shard, moved)
+        life = broker.life
+        turn = Turn(self.kernel.now_ms + load_ms, Rank.LOG, str(to), "loaded", shard)
+        self.kernel.at(turn, partial(self._finish_loading, broker, life, shard, moved))
+
+    def _finish_loading(self, broker: Broker, life: int, shard: int, cause: int) -> None:
+        is_current = self.cluster.offsets_leaders[shard] == broker.id
+        if broker.is_up and broker.life == life and is_current:
+            broker.finish_loading(shard, cause)
+
+    # --- time ---
+
+    def play(self, end_ms: int, holds: Callable[[], bool] | None = None) -> None:
+        """Run up to that time, or until something holds."""
+        kernel = self.kernel
+        if holds is not None and holds():
+            return
+        while (at_ms := kernel.next_at_ms()) is not None and at_ms <= end_ms:
+            if self.clock is not None and at_ms > self._shown_ms:
+                self.clock.tick((at_ms - self._shown_ms) / 1_000)
+                self._shown_ms = at_ms
+            kernel.step()
+            if holds is not None and holds():
+                return
+        kernel.now_ms = end_ms
+        if self.clock is not None and end_ms > self._shown_ms:
+            self.clock.tick((end_ms - self._shown_ms) / 1_000)
+            self._shown_ms = end_ms
+
+    def settle(self) -> None:
+        """Let everything that is only counted become rows."""
+        self.recorder.close_all()
+
+    def require_broker(self, broker: int) -> Broker:
+        """The broker of that id."""
+        if broker not in self.brokers:
+            raise SimulationError(f"there is no broker {broker}, only {sorted(self.brokers)}")
+        return self.brokers[broker]
+
+    # --- what a fault needs ---
+
+    def connections_over(self, link: Link) -> list[Connection]:
+        """The open connections of a link, by name."""
+        open_ones = self.network.open
+        return [open_ones[key] for key in sorted(open_ones) if open_ones[key].link is link]
+
+    def connections_to(self, broker: int) -> list[Connection]:
+        """The open connections to a broker, by client and name."""
+        open_ones = self.network.open
+        return [open_ones[key] for key in sorted(open_ones) if open_ones[key].link.broker == broker]
+
+    def facts_of(self, client: str) -> Facts:
+        """Who a client is, as of now."""
+        host = self.hosts.get(client)
+        return {"client": client} if host is None else host.facts()
+
+    def show_links(self, client: str) -> None:
+        """Tell a client how its attempts to connect would end now."""
+        if client in self.hosts:
+            self.hosts[client].show_links()
+
+    def on_cluster_changed(self) -> None:
+        """Brokers, topics or leaders are not what they were."""
+        for client in sorted(self.hosts):
+            self.hosts[client].show_links()
+        for name in sorted(self.cluster.topics):
+            for partition in range(len(self.cluster.topics[name].logs)):
+                self.idle.on_log_changed((name, partition))
+
+    def before_touching_client(self, client: str) -> None:
+        """Something is about to happen to a client."""
+
+    def wake_shard(self, shard: int) -> None:
+        """Something is about to happen to the groups of a shard."""
+
+    def wake_all(self) -> None:
+        """Something is about to happen to everybody."""
+
+    def _before_touching(self, message: Message) -> None:
+        """A request is about to touch its group."""
+
+    def _on_lost(self, message: Message, why: str) -> None:
+        if message.row is not None:
+            facts: Facts = {**message.facts, "detail": why}
+            self.recorder.record(
+                WorldEventKind.REQUEST_LOST, self.kernel.now_ms, message.row, **facts
+            )

@@ -1,0 +1,300 @@
+"""The world as a script sees it: design.md's own example, and one sentence per verb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import pytest
+from freezegun import freeze_time
+
+from client.calls import AsyncConsumer
+from simulation.events import Row
+from simulation.world import Fault, Simulation
+
+
+def a_world(**options: object) -> Simulation:
+    """Three consumers that share twelve partitions with some traffic, in the calm."""
+    sim = Simulation(seed=7, **options)  # type: ignore[arg-type]
+    sim.topic("orders", partitions=12, records_per_s=10)
+    sim.consumers("checkout", "ada", "bea", "cat", topics=["orders"])
+    sim.run_until_stable("checkout")
+    return sim
+
+
+def of_kind(rows: Iterable[Row], *kinds: str) -> list[Row]:
+    return [row for row in rows if row.kind in kinds]
+
+
+def owners(sim: Simulation) -> dict[int | None, str | None]:
+    """Who owns which partition now, told from the rows."""
+    held: dict[int | None, str | None] = {}
+    for row in of_kind(sim.events, "partition_assigned", "partition_revoked", "partition_lost"):
+        if row.kind == "partition_assigned":
+            held[row.partition] = row.client
+        elif held.get(row.partition) == row.client:
+            del held[row.partition]
+    return held
+
+
+def test_a_dead_consumer_is_missed_when_its_session_ends():
+    sim = a_world()
+    sim.run_for("1m")
+
+    sim.crash("ada")
+    sim.run_until_stable("checkout")
+
+    last = sim.rebalances("checkout")[-1]
+    assert last.cause == "session of ada expired"
+    assert last.duration_ms < 4_000
+    assert set(owners(sim).values()) == {"bea", "cat"}
+
+
+def test_a_consumer_that_closes_is_missed_at_once():
+    sim = a_world()
+    stopped_ms = sim.now_ms
+
+    sim.stop("ada")
+    sim.run_until_stable("checkout")
+
+    assert sim.now_ms - stopped_ms < 4_000
+    assert set(owners(sim).values()) == {"bea", "cat"}
+    assert len(owners(sim)) == 12
+
+
+def test_a_consumer_that_is_back_has_its_share_again():
+    sim = a_world()
+    sim.stop("ada")
+    sim.run_until_stable("checkout")
+
+    sim.restart("ada")
+    sim.run_until_stable("checkout")
+
+    assert set(owners(sim).values()) == {"ada", "bea", "cat"}
+
+
+def test_a_short_pause_is_not_noticed():
+    sim = a_world()
+
+    sim.pause("bea")
+    sim.run_for("20s")
+    sim.resume("bea")
+    sim.run_for("30s")
+
+    assert len(of_kind(sim.events, "member_removed")) == 0
+
+
+def test_a_long_pause_costs_the_membership_and_the_consumer_comes_back():
+    sim = a_world()
+
+    sim.pause("bea")
+    sim.run_for("50s")
+    sim.resume("bea")
+    sim.run_until_stable("checkout")
+
+    (removed,) = of_kind(sim.events, "member_removed")
+    assert removed.client == "bea"
+    assert set(owners(sim).values()) == {"ada", "bea", "cat"}
+
+
+def test_a_silent_link_is_noticed_on_both_sides_and_healed():
+    sim = a_world()
+
+    sim.partition("cat")
+    sim.run_for("70s")
+    sim.repair("cat")
+    sim.run_for("1m")
+
+    assert [row.client for row in of_kind(sim.events, "member_removed")] == ["cat"]
+    assert sim.is_stable("checkout")
+    assert set(owners(sim).values()) == {"ada", "bea", "cat"}
+
+
+def test_a_coordinator_that_moves_takes_its_group_along():
+    sim = a_world()
+    before = sim.stage.coordinator_of("checkout")
+    assert before is not None
+
+    sim.move_coordinator("checkout", 1 + before.id % 3, load="2s")
+    sim.run_for("30s")
+
+    assert sim.is_stable("checkout")
+    assert [row.count for row in of_kind(sim.events, "group_loaded")] == [3]
+    assert of_kind(sim.events, "member_removed") == []
+
+
+def test_a_broker_that_crashes_is_replaced_and_every_acknowledged_commit_survives():
+    sim = a_world()
+    sim.run_for("20s")
+    broker = sim.stage.coordinator_of("checkout")
+    assert broker is not None
+
+    sim.crash_broker(broker.id, load="1s")
+    sim.run_for("30s")
+    sim.restart_broker(broker.id)
+    sim.run_for("30s")
+
+    assert sim.is_stable("checkout")
+    acknowledged = {row.partition: row.offset for row in of_kind(sim.events, "commit_acknowledged")}
+    group = sim.stage.group("checkout")
+    assert group is not None
+    assert len(acknowledged) == 12
+
+
+def test_records_are_processed_once_each_in_the_calm():
+    sim = a_world()
+    sim.run_for("10s")
+
+    processed = of_kind(sim.events, "records_processed")
+    ends: dict[int | None, int | None] = {}
+    for row in processed:
+        assert ends.get(row.partition, row.offset) == row.offset
+        ends[row.partition] = row.end_offset
+
+
+def test_partitions_that_are_added_find_owners():
+    sim = a_world()
+
+    sim.add_partitions("orders", 15)
+    sim.run_for("6m")
+
+    assert len(owners(sim)) == 15
+
+
+def test_a_new_topic_is_found_by_a_pattern():
+    sim = Simulation(seed=3)
+    sim.topic("orders-eu", partitions=2)
+    sim.consumers("checkout", "ada", pattern="orders-.*", settings={"metadata.max.age.ms": "10000"})
+    sim.run_until_stable("checkout")
+
+    sim.topic("orders-us", partitions=2)
+    sim.run_for("30s")
+
+    topics = {row.topic for row in of_kind(sim.events, "partition_assigned")}
+    assert topics == {"orders-eu", "orders-us"}
+
+
+def test_a_topic_that_is_deleted_is_given_up():
+    sim = Simulation(seed=3)
+    sim.topic("orders", partitions=2)
+    sim.topic("payments", partitions=2)
+    sim.consumers(
+        "checkout", "ada", topics=["orders", "payments"], settings={"metadata_max_age_ms": 10_000}
+    )
+    sim.run_until_stable("checkout")
+
+    sim.delete_topic("payments")
+    sim.run_for("30s")
+
+    revoked = {row.topic for row in of_kind(sim.events, "partition_revoked", "partition_lost")}
+    assert "payments" in revoked
+
+
+def test_an_application_of_ones_own_sees_the_virtual_time():
+    seen: list[datetime] = []
+
+    async def app(consumer: AsyncConsumer) -> None:
+        consumer.subscribe(["orders"])
+        while True:
+            records = await consumer.poll(timeout_ms=500)
+            seen.extend(datetime.now(tz=UTC) for _ in records)
+
+    with freeze_time("2024-01-01") as clock:
+        sim = Simulation(seed=1, clock=clock)
+        sim.topic("orders", records_per_s=1)
+        sim.consumers("g", "ada", app=app)
+        sim.run_for("1m")
+
+    assert seen
+    assert seen == sorted(seen)
+    assert (seen[-1] - datetime(2024, 1, 1, tzinfo=UTC)).total_seconds() == pytest.approx(60, abs=1)
+
+
+def test_a_ghost_that_joins_once_holds_the_group_until_its_session_ends():
+    sim = a_world()
+    ghost = sim.raw_member("ghost", "checkout")
+
+    ghost.join("orders", session_timeout_ms=10_000)
+    sim.run_for("1s")
+    ghost.join("orders", session_timeout_ms=10_000)
+    sim.run_for("2m")
+
+    assert [row.client for row in of_kind(sim.events, "member_removed")] == ["ghost"]
+
+
+def test_something_can_be_done_when_an_event_happens():
+    sim = Simulation(seed=7)
+    sim.topic("orders", partitions=2)
+    sim.when(
+        lambda row: row.kind == "request_sent" and row.request == "SyncGroup",
+        lambda: sim.crash("ada"),
+    )
+
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("10s")
+
+    (crash,) = of_kind(sim.events, "consumer_crashed")
+    sync = next(row for row in sim.events if row.request == "SyncGroup")
+    assert crash.at_ms == sync.at_ms
+
+
+def test_a_fault_is_data_and_heals_by_itself():
+    sim = a_world()
+
+    sim.fault(Fault(verb="partition", target="ada", at=sim.now_ms + 1_000, lasts="5s"))
+    sim.run_for("20s")
+
+    began, *_ = of_kind(sim.events, "fault_started")
+    healed = of_kind(sim.events, "fault_healed")
+    assert {row.detail for row in healed} == {
+        row.detail for row in of_kind(sim.events, "fault_started")
+    }
+    assert healed[0].at_ms - began.at_ms == 5_000
+
+
+@pytest.mark.parametrize("acted", [False, True], ids=["before", "after"])
+def test_a_connection_that_is_reset_is_opened_again(acted):
+    sim = a_world()
+
+    sim.reset_connections("ada", acted=acted)
+    sim.run_for("20s")
+
+    assert sim.is_stable("checkout")
+    assert of_kind(sim.events, "member_removed") == []
+
+
+def test_commits_wait_for_a_log_that_is_slow_and_go_on_when_it_is_healed():
+    sim = a_world()
+
+    sim.slow_append("checkout", by="2s")
+    sim.run_for("20s")
+    sim.heal_append("checkout")
+    sim.run_for("20s")
+
+    assert sim.is_stable("checkout")
+
+
+def test_commits_fail_while_the_log_fails():
+    sim = a_world()
+
+    sim.fail_append("checkout")
+    sim.run_for("20s")
+    sim.heal_append("checkout")
+    sim.run_for("20s")
+
+    assert of_kind(sim.events, "write_failed")
+    assert sim.is_stable("checkout")
+
+
+def test_records_that_retention_has_taken_are_skipped():
+    sim = Simulation(seed=5)
+    sim.topic("orders", records_per_s=100, retention="10s")
+    sim.consumers("checkout", "ada", topics=["orders"], settings={"auto.offset.reset": "earliest"})
+    sim.run_until_stable("checkout")
+
+    sim.partition("ada")
+    sim.run_for("40s")
+    sim.repair("ada")
+    sim.run_for("1m")
+
+    assert [row.detail for row in of_kind(sim.events, "position_set")][-1] != "committed"
