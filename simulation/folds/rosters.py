@@ -25,7 +25,7 @@ class Roster:
     generation: int | None = None
     protocol: str | None = None
     #: Whether the rows so far leave no doubt about who is a member: a load or a failed write does.
-    is_certain: bool = True
+    is_certain: bool = False
     #: The members as the log has them: who is there after the next load.
     written: dict[str, str | None] = field(factory=dict)
     #: How often a group of this name has come into being.
@@ -72,7 +72,7 @@ class Rosters:
     def _on_created(self, row: Row) -> None:
         lives = self.of(row.group).lives
         self.groups[row.group or ""] = Roster(
-            state=row.state, generation=row.generation, lives=lives + 1
+            state=row.state, generation=row.generation, is_certain=True, lives=lives + 1
         )
 
     def _on_removed(self, row: Row) -> None:

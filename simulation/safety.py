@@ -1,0 +1,310 @@
+"""Safety: what no row of a run may show. One class for each property, with its sentence.
+
+Checkers share rosters and commits with each other; `simulation.checkers` shows them the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from attrs import define, field
+
+from coordinator import GroupState
+from simulation.events import EventKind, Kind, Row, WorldEventKind
+from simulation.folds.commits import Commits
+from simulation.folds.places import Handler, Place, place_of
+from simulation.folds.rosters import Roster, Rosters, replaced_id
+from simulation.violations import Checker
+
+#: The assignors that give each partition to one member.
+EXCLUSIVE_PROTOCOLS = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
+COOPERATIVE_PROTOCOL = "cooperative-sticky"
+#: A zombie is not known to lag behind by more generations than this.
+_GENERATIONS_KEPT = 16
+#: A request that was overtaken is not known to come after more commits than this.
+_REQUESTS_KEPT = 256
+_EMPTY = GroupState.EMPTY.value
+
+
+@define(eq=False)
+class OneProcessorPerGeneration(Checker):
+    """Within one generation a partition has one processor."""
+
+    sentence: ClassVar[str] = "no partition is processed by two members of one generation"
+    rosters: Rosters = field(factory=Rosters)
+    #: By partition: who processed it first in each generation of the group's present life.
+    _first: dict[Place, dict[int, Row]] = field(factory=dict)
+    #: A static member that comes back is who it was.
+    _same_as: dict[str, str] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Processing, and what makes one member of two ids, or two generations of one number."""
+        return {
+            WorldEventKind.RECORDS_PROCESSED: self._on_processed,
+            EventKind.MEMBER_REPLACED: self._on_replaced,
+            EventKind.GROUP_CREATED: self._on_new_life,
+            EventKind.GROUP_REMOVED: self._on_new_life,
+        }
+
+    def _on_processed(self, row: Row) -> None:
+        place = place_of(row)
+        if place is None or row.generation is None or row.member is None:
+            return
+        protocol = self.rosters.of(row.group).protocol
+        if protocol is not None and protocol not in EXCLUSIVE_PROTOCOLS:
+            return
+        first_by_generation = self._first.setdefault(place, {})
+        first = first_by_generation.setdefault(row.generation, row)
+        if self._who(first) != self._who(row):
+            seen = (
+                f"{first.client} and {row.client} both processed {place} "
+                f"in generation {row.generation}"
+            )
+            self.blame(seen, first, row)
+        while len(first_by_generation) > _GENERATIONS_KEPT:
+            del first_by_generation[min(first_by_generation)]
+
+    def _who(self, row: Row) -> str:
+        member = row.member or ""
+        return self._same_as.get(member, member)
+
+    def _on_replaced(self, row: Row) -> None:
+        old = replaced_id(row)
+        self._same_as[row.member or ""] = self._same_as.get(old, old)
+
+    def _on_new_life(self, row: Row) -> None:
+        for place in [place for place in self._first if place.group == row.group]:
+            del self._first[place]
+
+
+@define(eq=False)
+class CommitsAreCurrent(Checker):
+    """Only members of the present generation commit; anyone may in a group without members."""
+
+    sentence: ClassVar[str] = "no commit is accepted from a fenced or stale member"
+    rosters: Rosters = field(factory=Rosters)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Accepted commits."""
+        return {EventKind.OFFSET_COMMITTED: self._on_committed}
+
+    def _on_committed(self, row: Row) -> None:
+        roster = self.rosters.of(row.group)
+        if row.generation is None or row.generation < 0:
+            if roster.state not in (None, _EMPTY) and roster.members and roster.is_certain:
+                self.blame(f"a commit without a generation in a group that is {roster.state}", row)
+        elif roster.generation is not None and row.generation != roster.generation:
+            self.blame(
+                f"a commit of generation {row.generation} in generation {roster.generation}", row
+            )
+        elif row.member is not None and roster.is_certain and row.member not in roster.members:
+            self.blame(f"a commit of {row.client or row.member}, who is no member", row)
+
+
+@define(eq=False)
+class CommitsOnlyAdvance(Checker):
+    """A committed offset goes back only if a row since then shows why.
+
+    Reasons are a position that its consumer was sent to, an offset that was forgotten, a commit by
+    hand, and a request that overtook an earlier one on another connection.
+    """
+
+    sentence: ClassVar[str] = "committed offsets never go back without a reason that the rows show"
+    commits: Commits = field(factory=Commits)
+    #: Positions set since the last commit, other than to the committed offset.
+    _sent_back: dict[Place, Row] = field(factory=dict)
+    #: The latest commit requests, by the row of their coming: the row of their sending.
+    _sent: dict[int, int] = field(factory=dict)
+    _last_sent: dict[Place, int] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Commits, and what may send them back."""
+        return {
+            WorldEventKind.POSITION_SET: self._on_position,
+            WorldEventKind.REQUEST_RECEIVED: self._on_received,
+            EventKind.OFFSET_COMMITTED: self._on_committed,
+        }
+
+    def _on_position(self, row: Row) -> None:
+        place = place_of(row)
+        if place is not None and not (row.detail or "").startswith("committed"):
+            self._sent_back[place] = row
+
+    def _on_received(self, row: Row) -> None:
+        if row.request == "OffsetCommit" and row.cause is not None:
+            self._sent[row.seq] = row.cause
+            if len(self._sent) > _REQUESTS_KEPT:
+                del self._sent[min(self._sent)]
+
+    def _on_committed(self, row: Row) -> None:
+        """Called before the commits learn of it."""
+        place = place_of(row)
+        if place is None or row.offset is None:
+            return
+        before, sent_back = self.commits.current.get(place), self._sent_back.get(place)
+        sent = self._sent.get(row.cause or 0, row.seq)
+        is_overtaken = sent < self._last_sent.get(place, 0)
+        self._last_sent[place] = max(sent, self._last_sent.get(place, 0))
+        is_sent_back = sent_back is not None and (sent_back.offset or 0) <= row.offset
+        if is_sent_back and sent_back is not None and sent > sent_back.seq:
+            del self._sent_back[place]  # This commit is the one that it explains.
+        if before is None or row.offset >= (before.offset or 0):
+            return
+        if not (is_overtaken or is_sent_back or row.member is None):
+            seen = f"{place} went back from {before.offset} to {row.offset}, by {row.client}"
+            self.blame(seen, before, row)
+
+
+@define(eq=False)
+class GenerationsRise(Checker):
+    """Each new generation has a higher number than the one before."""
+
+    sentence: ClassVar[str] = "a group's generations only rise between loads of its coordinator"
+    _last: dict[str, Row] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Where a group's generation is told, and where it starts afresh."""
+        return {
+            EventKind.GROUP_CREATED: self._on_load,
+            EventKind.GROUP_LOADED: self._on_load,
+            EventKind.GROUP_REMOVED: self._on_removed,
+            EventKind.STATE_CHANGED: self._on_state,
+        }
+
+    def _on_load(self, row: Row) -> None:
+        self._last[row.group or ""] = row
+
+    def _on_removed(self, row: Row) -> None:
+        self._last.pop(row.group or "", None)
+
+    def _on_state(self, row: Row) -> None:
+        last = self._last.get(row.group or "")
+        self._last[row.group or ""] = row
+        if last is None or last.generation is None or row.generation is None:
+            return
+        is_new = row.state == GroupState.COMPLETING_REBALANCE.value
+        least = last.generation + 1 if is_new else last.generation
+        if row.generation < least:
+            seen = f"{row.group} went from generation {last.generation} to {row.generation}"
+            self.blame(seen, last, row)
+
+
+@define(eq=False)
+class CooperativeOwnersAreAlone(Checker):
+    """Under the cooperative protocol a partition changes hands with nobody at it in between."""
+
+    sentence: ClassVar[str] = (
+        "in cooperative mode no partition is owned by two members at once "
+        "that both have a live session"
+    )
+    rosters: Rosters = field(factory=Rosters)
+    _owners: dict[Place, dict[str, Row]] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Who owns what."""
+        return {
+            WorldEventKind.PARTITION_ASSIGNED: self._on_assigned,
+            WorldEventKind.PARTITION_REVOKED: self._on_stop,
+            WorldEventKind.PARTITION_LOST: self._on_stop,
+            WorldEventKind.CONSUMER_CRASHED: self._on_gone,
+            WorldEventKind.CONSUMER_STOPPED: self._on_gone,
+        }
+
+    def _on_assigned(self, row: Row) -> None:
+        place = place_of(row)
+        if place is None or row.client is None:
+            return
+        owners = self._owners.setdefault(place, {})
+        roster = self.rosters.of(row.group)
+        if roster.protocol == COOPERATIVE_PROTOCOL and roster.is_certain:
+            for client, other in owners.items():
+                if client != row.client and _are_live(roster, other, row):
+                    self.blame(f"{client} and {row.client} both own {place}", other, row)
+        owners[row.client] = row
+
+    def _on_stop(self, row: Row) -> None:
+        place = place_of(row)
+        if place is not None:
+            self._owners.get(place, {}).pop(row.client or "", None)
+
+    def _on_gone(self, row: Row) -> None:
+        for owners in self._owners.values():
+            owners.pop(row.client or "", None)
+
+
+def _are_live(roster: Roster, *owners: Row) -> bool:
+    return all(owner.member in roster.members for owner in owners)
+
+
+@define(eq=False)
+class AcknowledgedCommitsSurvive(Checker):
+    """Whoever takes a partition over begins no earlier than what was acknowledged before."""
+
+    sentence: ClassVar[str] = "no acknowledged commit is lost in a failover"
+    commits: Commits = field(factory=Commits)
+    _acknowledged: dict[Place, Row] = field(factory=dict)
+    #: What each owner must find: the acknowledgement that came before its assignment.
+    _floors: dict[Place, dict[str, Row]] = field(factory=dict)
+    _log_starts: dict[tuple[str, int], int] = field(factory=dict)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Acknowledgements, what later takes them back, and where readers begin."""
+        return {
+            WorldEventKind.COMMIT_ACKNOWLEDGED: self._on_acknowledged,
+            WorldEventKind.PARTITION_ASSIGNED: self._on_assigned,
+            WorldEventKind.POSITION_SET: self._on_position,
+            WorldEventKind.LOG_START_MOVED: self._on_log_start,
+            WorldEventKind.TOPIC_DELETED: self._on_topic_deleted,
+            EventKind.OFFSET_COMMITTED: self._on_committed,
+            EventKind.OFFSET_REMOVED: self._on_removed,
+        }
+
+    def _on_acknowledged(self, row: Row) -> None:
+        """An acknowledgement counts unless another commit has taken its place since."""
+        place = place_of(row)
+        if place is not None and self.commits.offset(place) == row.offset:
+            self._acknowledged[place] = row
+
+    def _on_assigned(self, row: Row) -> None:
+        place = place_of(row)
+        if place is not None and place in self._acknowledged:
+            self._floors.setdefault(place, {})[row.client or ""] = self._acknowledged[place]
+
+    def _on_position(self, row: Row) -> None:
+        """Only the first position since the assignment says what the coordinator knew."""
+        place = place_of(row)
+        floor = None if place is None else self._floors.get(place, {}).pop(row.client or "", None)
+        if place is None or floor is None or row.offset is None or floor.offset is None:
+            return
+        if row.offset >= floor.offset or (row.detail or "").startswith("seek"):
+            return
+        if floor.offset < self._log_starts.get((place.topic, place.partition), 0):
+            return
+        seen = f"{row.client} began {place} at {row.offset}, {floor.offset} was acknowledged"
+        self.blame(seen, floor, row)
+
+    def _on_log_start(self, row: Row) -> None:
+        self._log_starts[row.topic or "", row.partition or 0] = row.offset or 0
+
+    def _on_committed(self, row: Row) -> None:
+        """A commit that goes back takes the acknowledgement with it; that is another's business."""
+        place = place_of(row)
+        if place is None:
+            return
+        known = self._acknowledged.get(place)
+        if known is not None and (row.offset or 0) < (known.offset or 0):
+            self._forget(place)
+
+    def _on_removed(self, row: Row) -> None:
+        place = place_of(row)
+        if place is not None:
+            self._forget(place)
+
+    def _on_topic_deleted(self, row: Row) -> None:
+        for place in [place for place in self._acknowledged if place.topic == row.topic]:
+            self._forget(place)
+
+    def _forget(self, place: Place) -> None:
+        self._acknowledged.pop(place, None)
+        self._floors.pop(place, None)

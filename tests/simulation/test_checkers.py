@@ -1,0 +1,401 @@
+"""Each checker: a recording that breaks its sentence, and innocent ones that look like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from client.settings import ConsumerConfig
+from simulation.checkers import Patience, check
+from simulation.events import EventKind as E
+from simulation.events import WorldEventKind as W
+from tests.support.rows import a_recording, an_event, moves, starts_reading, the_end
+
+
+def found_in(*events, patience=None):
+    """What the checkers say of these events: who says it, and of which rows."""
+    violations = check(a_recording(*events), patience=patience)
+    return [(violation.checker, violation.rows) for violation in violations]
+
+
+def processes(client, at_ms, generation, **facts):
+    return an_event(
+        W.RECORDS_PROCESSED,
+        at_ms,
+        client=client,
+        generation=generation,
+        offset=0,
+        end_offset=9,
+        **facts,
+    )
+
+
+def commits(client, at_ms, offset, generation=1, **facts):
+    facts = {"client": client, "offset": offset, "generation": generation} | facts
+    return an_event(E.OFFSET_COMMITTED, at_ms, **facts)
+
+
+def a_stable_group(*clients, protocol="range", generation=1):
+    """A group with these members."""
+    return (
+        an_event(E.GROUP_CREATED, 0, state="Empty", generation=0),
+        *(an_event(E.MEMBER_ADDED, 0, client=client) for client in clients),
+        moves(0, "Stable", generation=generation, protocol=protocol, count=len(clients)),
+    )
+
+
+# --- OneProcessorPerGeneration ---
+
+
+def test_two_processors_in_one_generation_are_found():
+    assert found_in(processes("ada", 1_000, 3), processes("bea", 2_000, 3)) == [
+        ("OneProcessorPerGeneration", (1, 2))
+    ]
+
+
+def test_processors_of_two_generations_are_innocent():
+    assert found_in(processes("ada", 1_000, 3), processes("bea", 2_000, 4)) == []
+
+
+def test_a_static_member_under_its_new_id_is_the_same_processor():
+    events = (
+        processes("ada", 1_000, 3),
+        an_event(
+            E.MEMBER_REPLACED, 2_000, client="ada", member="ada-2", detail="it replaced ada-1"
+        ),
+        processes("ada", 3_000, 3, member="ada-2"),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_an_assignor_of_the_users_may_give_a_partition_to_two():
+    events = (
+        *a_stable_group("ada", "bea", protocol="mirror"),
+        processes("ada", 1_000, 1),
+        processes("bea", 2_000, 1),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_generations_of_another_life_of_the_group_are_others():
+    events = (
+        processes("ada", 1_000, 3),
+        an_event(E.GROUP_REMOVED, 2_000),
+        processes("bea", 3_000, 3),
+    )
+
+    assert found_in(*events) == []
+
+
+# --- CommitsAreCurrent ---
+
+
+def test_a_commit_of_an_old_generation_is_found():
+    events = (*a_stable_group("ada", generation=2), commits("ada", 1_000, 5, generation=1))
+
+    assert found_in(*events) == [("CommitsAreCurrent", (4,))]
+
+
+def test_a_commit_of_one_who_was_removed_is_found():
+    events = (
+        *a_stable_group("ada", "bea"),
+        an_event(E.MEMBER_REMOVED, 500, client="ada"),
+        commits("ada", 1_000, 5),
+    )
+
+    assert found_in(*events) == [("CommitsAreCurrent", (6,))]
+
+
+def test_a_commit_without_a_generation_among_members_is_found():
+    events = (*a_stable_group("ada"), commits(None, 1_000, 5, generation=-1, member=None))
+
+    assert found_in(*events) == [("CommitsAreCurrent", (4,))]
+
+
+def test_commits_of_members_and_by_hand_in_an_empty_group_are_innocent():
+    events = (
+        an_event(E.GROUP_CREATED, 0, state="Empty", generation=0),
+        commits(None, 100, 1, generation=-1, member=None),
+        *a_stable_group("ada"),
+        commits("ada", 1_000, 5),
+        moves(2_000, "PreparingRebalance", generation=1),
+        commits("ada", 2_000, 6),
+    )
+
+    assert found_in(*events) == []
+
+
+# --- CommitsOnlyAdvance ---
+
+
+def test_a_committed_offset_that_goes_back_is_found():
+    assert found_in(commits("ada", 1_000, 9), commits("bea", 2_000, 4)) == [
+        ("CommitsOnlyAdvance", (1, 2))
+    ]
+
+
+def a_seek(offset):
+    return an_event(W.POSITION_SET, 1_500, client="ada", offset=offset, detail="seek")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        (a_seek(2),),
+        (an_event(E.OFFSET_REMOVED, 1_500, detail="expired"),),
+        (an_event(W.TOPIC_DELETED, 1_500, topic="orders"),),
+    ],
+    ids=["a seek", "a removal", "a new topic of that name"],
+)
+def test_an_offset_goes_back_innocently_after(reason):
+    assert found_in(commits("ada", 1_000, 9), *reason, commits("ada", 2_000, 4)) == []
+
+
+def test_a_reason_excuses_one_commit_only():
+    events = (
+        commits("ada", 1_000, 9),
+        a_seek(2),
+        commits("ada", 2_000, 4),
+        commits("ada", 3_000, 8),
+        commits("ada", 4_000, 3),
+    )
+
+    assert found_in(*events) == [("CommitsOnlyAdvance", (4, 5))]
+
+
+def test_a_commit_by_hand_may_go_back():
+    events = (commits("ada", 1_000, 9), commits(None, 2_000, 4, generation=None, member=None))
+
+    assert found_in(*events) == []
+
+
+def test_a_commit_whose_write_failed_holds_nobody_to_it():
+    events = (
+        commits("ada", 1_000, 4),
+        commits("ada", 2_000, 9, cause=1),
+        an_event(E.WRITE_FAILED, 2_000, group=None, cause=1),
+        commits("bea", 3_000, 6),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_a_request_that_was_overtaken_on_another_connection_is_innocent():
+    def request(kind, at_ms, connection, cause=None):
+        facts = {"request": "OffsetCommit", "connection": connection, "cause": cause}
+        return an_event(kind, at_ms, client="ada", **facts)
+
+    events = (
+        request(W.REQUEST_SENT, 1_000, "ada/c1"),
+        request(W.REQUEST_SENT, 1_100, "ada/c2"),
+        request(W.REQUEST_RECEIVED, 1_200, "ada/c2", cause=2),
+        commits("ada", 1_200, 9, cause=3),
+        request(W.REQUEST_RECEIVED, 1_300, "ada/c1", cause=1),
+        commits("ada", 1_300, 4, cause=5),
+    )
+
+    assert found_in(*events) == []
+
+
+# --- GenerationsRise ---
+
+
+@pytest.mark.parametrize("generation", [3, 4])
+def test_a_new_generation_without_a_higher_number_is_found(generation):
+    events = (
+        moves(0, "Stable", generation=4),
+        moves(1_000, "CompletingRebalance", generation=generation),
+    )
+
+    assert found_in(*events) == [("GenerationsRise", (1, 2))]
+
+
+def test_generations_may_start_afresh_with_a_load():
+    events = (
+        moves(0, "CompletingRebalance", generation=4),
+        an_event(E.GROUP_LOADED, 1_000, state="Stable", generation=3, count=1),
+        moves(2_000, "CompletingRebalance", generation=4),
+        moves(2_000, "Stable", generation=4),
+    )
+
+    assert found_in(*events) == []
+
+
+# --- CooperativeOwnersAreAlone ---
+
+
+def test_two_live_owners_in_cooperative_mode_are_found():
+    events = (
+        *a_stable_group("ada", "bea", protocol="cooperative-sticky"),
+        an_event(W.PARTITION_ASSIGNED, 1_000, client="ada"),
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+    )
+
+    assert found_in(*events) == [("CooperativeOwnersAreAlone", (5, 6))]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        an_event(W.PARTITION_REVOKED, 1_500, client="ada"),
+        an_event(W.CONSUMER_CRASHED, 1_500, client="ada"),
+        an_event(E.MEMBER_REMOVED, 1_500, client="ada"),
+        moves(1_500, "Stable", generation=2, protocol="range"),
+    ],
+    ids=["a revocation", "a crash", "the end of a session", "a vote for an eager assignor"],
+)
+def test_a_second_owner_in_cooperative_mode_is_innocent_after(between):
+    events = (
+        *a_stable_group("ada", "bea", protocol="cooperative-sticky"),
+        an_event(W.PARTITION_ASSIGNED, 1_000, client="ada"),
+        between,
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+    )
+
+    assert found_in(*events) == []
+
+
+# --- AcknowledgedCommitsSurvive ---
+
+
+def an_acknowledged_commit(offset):
+    return (
+        commits("ada", 1_000, offset),
+        an_event(W.COMMIT_ACKNOWLEDGED, 1_010, client="ada", offset=offset),
+    )
+
+
+def begins(client, at_ms, offset, detail="committed"):
+    return an_event(W.POSITION_SET, at_ms, client=client, offset=offset, detail=detail)
+
+
+@pytest.mark.parametrize(("offset", "detail"), [(4, "committed"), (0, "reset")])
+def test_an_acknowledged_commit_that_the_next_owner_does_not_find_is_a_loss(offset, detail):
+    events = (
+        *an_acknowledged_commit(9),
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+        begins("bea", 2_100, offset, detail),
+    )
+
+    assert found_in(*events) == [("AcknowledgedCommitsSurvive", (2, 4))]
+
+
+def test_a_commit_that_nobody_acknowledged_may_be_gone():
+    events = (
+        *an_acknowledged_commit(4),
+        commits("ada", 1_500, 9),
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+        begins("bea", 2_100, 4),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_an_answer_from_before_the_acknowledgement_is_no_loss():
+    events = (
+        an_event(W.PARTITION_ASSIGNED, 500, client="bea"),
+        *an_acknowledged_commit(9),
+        begins("bea", 2_100, 4),
+    )
+
+    assert found_in(*events) == []
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        an_event(E.OFFSET_REMOVED, 1_500, detail="expired"),
+        an_event(W.LOG_START_MOVED, 1_500, group=None, offset=10),
+    ],
+    ids=["the offset was removed", "the log begins later"],
+)
+def test_a_reset_is_no_loss_if(between):
+    events = (
+        *an_acknowledged_commit(9),
+        between,
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+        begins("bea", 2_100, 0, "reset"),
+    )
+
+    assert found_in(*events) == []
+
+
+# --- Liveness ---
+
+PATIENCE = Patience.of(
+    [ConsumerConfig(group_id="checkout", client_id="ada")], topics={"ada": "orders"}
+)
+#: 45 s session, 300 s rebalance, 305 s for a join, 36 s to connect, 3.6 s of back-offs,
+#: 3 s heartbeat, 300 s for old metadata.
+SETTLE_MS = 992_600
+
+
+def a_world_with_ada(*events):
+    return (
+        an_event(W.TOPIC_CREATED, 0, topic="orders", count=1),
+        an_event(W.CONSUMER_STARTED, 0, client="ada"),
+        *events,
+        the_end(SETTLE_MS),
+    )
+
+
+def test_the_patience_of_kafkas_defaults_adds_up():
+    assert PATIENCE.settle_ms == SETTLE_MS
+
+
+def test_a_group_that_does_not_come_to_rest_is_found():
+    events = a_world_with_ada(moves(500, "PreparingRebalance"))
+
+    assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
+
+
+def test_a_partition_that_nobody_takes_is_found():
+    events = a_world_with_ada(moves(500, "Stable"))
+
+    assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
+
+
+def test_a_group_at_rest_with_all_partitions_owned_is_innocent():
+    events = a_world_with_ada(moves(500, "Stable"), *starts_reading("ada", 600))
+
+    assert found_in(*events, patience=PATIENCE) == []
+
+
+def test_time_counts_from_the_last_disturbance():
+    events = a_world_with_ada(
+        moves(500, "PreparingRebalance"),
+        an_event(W.CONNECTION_RESET, 700, client="ada"),
+        moves(SETTLE_MS, "Stable"),
+    )
+
+    assert found_in(*events, patience=PATIENCE) == []
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        an_event(W.CONSUMER_CRASHED, 0, client="ada"),
+        an_event(W.CONSUMER_PAUSED, 0, client="ada"),
+        an_event(W.FAULT_STARTED, 0, client="ada", detail="partition ada from broker 1"),
+    ],
+    ids=["nobody runs", "everybody stands still", "a fault is never healed"],
+)
+def test_rest_is_not_asked_for_where(trouble):
+    events = a_world_with_ada(trouble, moves(500, "PreparingRebalance"))
+
+    assert found_in(*events, patience=PATIENCE) == []
+
+
+# --- what a violation says ---
+
+
+def test_a_violation_tells_its_rows_its_seed_and_how_to_repeat_it():
+    (violation,) = check(a_recording(commits("ada", 1_000, 9), commits("bea", 2_000, 4)))
+
+    assert violation.report(7, "python story.py") == (
+        "CommitsOnlyAdvance at 2000 ms, rows 1, 2: "
+        "orders-0 of checkout went back from 9 to 4, by bea; "
+        "but committed offsets never go back without a reason that the rows show\n"
+        "  seed 7; to repeat it: python story.py"
+    )
