@@ -40,7 +40,7 @@ class CompletedFetch:
         ranges: list[RecordRange] = []
         while count_max > 0 and not self.is_consumed:
             batch = self._batch
-            if batch is None or self.next_fetch_offset >= batch.end:
+            if batch is None or max(self.next_fetch_offset, batch.first) >= batch.end:
                 self._next_batch()
                 continue
             first = max(self.next_fetch_offset, batch.first)
