@@ -1,0 +1,238 @@
+"""The ready-made poll loops: what each promises about every record."""
+
+from __future__ import annotations
+
+import pytest
+
+from client.applications import CommitMode, PollLoop, ResultStore, RunningLoop, Stall
+from client.outputs import CommitRefused, RecordsProcessed, RecordsSkipped
+from client.partitions import TopicPartition
+from client.records import RecordRange
+from client.workloads import ConstantTime, DrawnTime, SlowRecord
+from tests.client.talk import BY_HAND, Talk
+
+T0 = TopicPartition("t", 0)
+AT_ZERO = {"t-0": 0}
+
+
+def a_running(talk, results=None, **loop):
+    running = RunningLoop(
+        PollLoop(topics=("t",), **loop),
+        talk.consumer.calls,
+        talk.consumer.tell,
+        results or ResultStore(),
+    )
+    talk._take(talk.consumer.start(running.run(), talk.now_ms))
+    return running
+
+
+def a_talk(count=5, **settings):
+    return Talk(
+        settings=BY_HAND | settings,
+        assignment=["t-0"],
+        logs={"t-0": [0, count]},
+        committed=dict(AT_ZERO),
+    )
+
+
+def processed(talk):
+    return [
+        (fact.at_ms, fact.records.first, fact.records.end)
+        for fact in talk.facts
+        if isinstance(fact, RecordsProcessed)
+    ]
+
+
+def told(talk, kind):
+    return [fact for fact in talk.facts if isinstance(fact, kind)]
+
+
+def test_a_constant_time_costs_one_piece_for_a_million_records():
+    records = RecordRange(partition=T0, first=0, end=1_000_000)
+
+    assert list(ConstantTime(1_500).pieces(records)) == [(records, 1_500_000)]
+
+
+def test_a_drawn_time_belongs_to_the_record_and_not_to_the_moment():
+    records = RecordRange(partition=T0, first=3, end=6)
+
+    pieces = list(DrawnTime(lambda _, offset: offset * 10).pieces(records))
+
+    assert [(piece.first, piece.end, takes_ms) for piece, takes_ms in pieces] == [
+        (3, 4, 30),
+        (4, 5, 40),
+        (5, 6, 50),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [
+        (0, [(0, 1, 420_000), (1, 5, 4)]),
+        (2, [(0, 2, 2), (2, 3, 420_000), (3, 5, 2)]),
+        (4, [(0, 4, 4), (4, 5, 420_000)]),
+        (9, [(0, 5, 5)]),
+    ],
+)
+def test_one_slow_record_is_cut_out_of_its_range(offset, expected):
+    records = RecordRange(partition=T0, first=0, end=5)
+    slow = SlowRecord(partition=T0, offset=offset, takes_ms=420_000, others=ConstantTime(1_000))
+
+    pieces = list(slow.pieces(records))
+
+    assert [(piece.first, piece.end, takes_ms) for piece, takes_ms in pieces] == expected
+
+
+def test_at_least_once_commits_what_it_has_processed():
+    talk = a_talk()
+
+    a_running(talk, commit=CommitMode.SYNC, time_per_record=ConstantTime(100_000))
+    talk.advance(600)
+
+    assert processed(talk) == [(500, 0, 5)]
+    assert talk.committed == {"t-0": 5}
+
+
+def test_an_asynchronous_commit_does_not_hold_up_the_next_poll():
+    talk = a_talk()
+    talk.held.add("OffsetCommit")
+
+    a_running(talk, commit=CommitMode.ASYNC)
+    talk.advance(10)
+    talk.produce("t-0", 2)
+    talk.advance(10)
+
+    assert [(first, end) for _, first, end in processed(talk)] == [(0, 5), (5, 7)]
+
+
+def test_at_most_once_commits_before_it_processes():
+    talk = a_talk()
+
+    a_running(talk, commit=CommitMode.BEFORE, time_per_record=ConstantTime(1_000_000))
+    talk.advance(1_000)
+
+    assert talk.committed == {"t-0": 5}
+    assert processed(talk) == []
+
+
+def test_at_most_once_skips_what_it_could_not_commit():
+    talk = a_talk()
+    talk.answers["OffsetCommit"] = [{"error": "ILLEGAL_GENERATION"}]
+
+    a_running(talk, commit=CommitMode.BEFORE)
+    talk.advance(10)
+
+    (skipped,) = told(talk, RecordsSkipped)
+    assert (skipped.records.first, skipped.records.end) == (0, 5)
+    assert type(skipped.error).__name__ == "CommitFailedException"
+
+
+def test_a_refused_commit_is_told_and_the_loop_goes_on():
+    talk = a_talk()
+    talk.answers["OffsetCommit"] = [{"error": "REBALANCE_IN_PROGRESS"}]
+
+    running = a_running(talk, commit=CommitMode.SYNC)
+    talk.advance(100)
+
+    assert [type(fact.error).__name__ for fact in told(talk, CommitRefused)] == [
+        "RebalanceInProgressException"
+    ]
+    assert not running.is_stopping
+    assert talk.consumer.is_running
+
+
+def test_exactly_once_seeks_to_where_its_results_reach():
+    results = ResultStore({T0: 3})
+    talk = a_talk()
+
+    a_running(talk, results, commit=CommitMode.WITH_RESULTS)
+    talk.advance(10)
+
+    assert [(first, end) for _, first, end in processed(talk)] == [(3, 5)]
+    assert results.next_offsets == {T0: 5}
+    assert talk.sent("OffsetCommit") == []
+
+
+def test_a_graceful_stop_finishes_the_batch_commits_and_leaves():
+    talk = a_talk()
+    running = a_running(talk, commit=CommitMode.SYNC, time_per_record=ConstantTime(100_000))
+    talk.advance(200)
+
+    running.stop()
+    talk.advance(2_000)
+
+    assert processed(talk) == [(500, 0, 5)]
+    assert talk.committed == {"t-0": 5}
+    assert talk.sent_apis()[-1] == "LeaveGroup"
+    assert not talk.consumer.is_running
+
+
+def test_a_stop_that_does_not_finish_its_batch_loses_the_rest_to_the_commit_on_close():
+    talk = a_talk(**{"enable.auto.commit": True})
+    one_by_one = DrawnTime(lambda *_: 100)
+    running = a_running(talk, time_per_record=one_by_one, finishes_batch=False)
+    talk.advance(150)
+
+    running.stop()
+    talk.advance(2_000)
+
+    assert [(first, end) for _, first, end in processed(talk)] == [(0, 1), (1, 2)]
+    assert talk.committed == {"t-0": 5}
+
+
+def test_an_abrupt_stop_commits_nothing_and_says_no_farewell():
+    talk = a_talk()
+    a_running(talk, commit=CommitMode.SYNC, time_per_record=ConstantTime(100_000))
+    talk.advance(200)
+
+    talk.consumer.crash()
+
+    assert talk.committed == AT_ZERO
+    assert "LeaveGroup" not in talk.sent_apis()
+
+
+def test_a_stall_stops_heartbeats_too_while_slow_processing_does_not():
+    busy, stalled = a_talk(), a_talk()
+    a_running(busy, time_per_record=ConstantTime(2_000_000))
+    a_running(stalled, stalls=(Stall(0, 10_000),))
+
+    for talk in (busy, stalled):
+        talk.advance(9_900)
+
+    assert len(busy.sent("Heartbeat")) == 3
+    assert stalled.sent("Heartbeat") == []
+    stalled.advance(100)
+    assert processed(stalled) == [(10_000, 0, 5)]
+
+
+def test_slow_callbacks_hold_up_the_rebalance():
+    talk = a_talk()
+    a_running(talk, revoked_callback_ms=2_000, assigned_callback_ms=500)
+    talk.advance(600)
+    talk.answers["Heartbeat"] = [{"error": "REBALANCE_IN_PROGRESS"}]
+    talk.forget()
+
+    talk.advance(6_000)
+
+    (beat, *_), (join, *_) = talk.sent("Heartbeat"), talk.sent("JoinGroup")
+    assert join["at"] - beat["at"] == 2_000
+
+
+def test_a_loop_may_subscribe_by_pattern():
+    talk = a_talk()
+    running = RunningLoop(PollLoop(pattern="t.*"), talk.consumer.calls, talk.consumer.tell)
+
+    talk._take(talk.consumer.start(running.run(), 0))
+    talk.advance(200)
+
+    assert [(first, end) for _, first, end in processed(talk)] == [(0, 5)]
+
+
+def test_a_loop_that_waits_for_records_swallows_empty_polls():
+    talk = a_talk(count=0)
+
+    a_running(talk)
+    talk.advance(1_750)
+
+    assert talk.consumer.swallows_empty_polls
+    assert talk.consumer.is_blocked_in_poll
