@@ -26,7 +26,11 @@ LINES_OF_A_FUNCTION_MAX = 70
 #: What each room may import besides the standard library and itself.
 MAY_IMPORT = {
     "coordinator": {"attr", "attrs"},
-    "client": {"attr", "attrs", "coordinator.protocol", "coordinator.errors"},
+    "client": {
+        *("attr", "attrs"),
+        # Messages, their errors, and the hash that Java gives to strings.
+        *("coordinator.protocol", "coordinator.errors", "coordinator.java_order"),
+    },
     "simulation": {"attr", "attrs", "cattrs", "client", "coordinator", "pyarrow", "yaml"},
     "spark_bridge": {
         *("attr", "attrs", "simulation"),

@@ -8,8 +8,9 @@ insertion.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from typing import Generic, TypeVar
+
+from coordinator.java_order import string_hash
 
 K = TypeVar("K")
 
@@ -24,18 +25,9 @@ def text_key(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-@lru_cache(maxsize=65_536)
 def text_hash(text: str) -> int:
     """Java's `String.hashCode()`, as an unsigned 32-bit number."""
-    result = 0
-    if text.isascii():
-        for unit in text.encode("ascii"):
-            result = 31 * result + unit
-    else:
-        key = text_key(text)
-        for high, low in zip(key[::2], key[1::2], strict=True):
-            result = (31 * result + (high << 8 | low)) & 0xFFFFFFFF
-    return result & 0xFFFFFFFF
+    return string_hash(text) & 0xFFFFFFFF
 
 
 def partition_hash(partition: tuple[str, int]) -> int:
