@@ -40,7 +40,7 @@ class Phase:
 
 @frozen
 class Hold:
-    """Whom a phase waited for last, and from when to when for nobody else."""
+    """Whom a phase waited for last, and from when to when."""
 
     who: str
     why: str
@@ -111,10 +111,8 @@ class Course:
     ended_ms: int | None = None
     ended_in: str | None = None
     held: Hold | None = None
-    #: In the present join phase: who did something last, what it was, and when.
-    last: tuple[str, str, int] | None = None
-    #: When somebody did something before that, or the phase began.
-    before_last_ms: int = 0
+    #: Who did something last in the present join phase, and what it was.
+    last: tuple[str, str] | None = None
     #: The owners before this rebalance, of partitions assigned since.
     owners_before: dict[Place, str] = field(factory=dict)
 
@@ -182,7 +180,6 @@ class RebalanceFold:
             deadline_ms=_deadline(row),
             generation=row.generation,
             members=row.count or 0,
-            before_last_ms=row.at_ms,
         )
 
     def _turn(self, course: Course, row: Row) -> None:
@@ -192,7 +189,7 @@ class RebalanceFold:
         course.phases.append(Phase(course.state, course.state_since_ms, row.at_ms))
         course.state, course.state_since_ms = row.state or "", row.at_ms
         course.generation = row.generation
-        course.last, course.before_last_ms = None, row.at_ms
+        course.last = None
 
     def _on_given_up(self, row: Row) -> None:
         course = self._courses.get(row.group or "")
@@ -211,10 +208,8 @@ class RebalanceFold:
 
     def _note(self, row: Row, why: str) -> None:
         course = self._courses.get(row.group or "")
-        if course is None or course.state != _PREPARING:
-            return
-        course.before_last_ms = course.state_since_ms if course.last is None else course.last[2]
-        course.last = (self.rosters.name(row.member), why, row.at_ms)
+        if course is not None and course.state == _PREPARING:
+            course.last = (self.rosters.name(row.member), why)
 
     def _on_leader(self, row: Row) -> None:
         self._leaders[row.group or ""] = f"leader {self.rosters.name(row.member)}"
@@ -274,20 +269,17 @@ class RebalanceFold:
 def _hold_of_join(rosters: Rosters, course: Course, row: Row) -> Hold:
     """Whom the wait for joins waited for last, from what its end says."""
     reason, _, awaited = (row.detail or "").partition(_STILL_AWAITED)
-    since_ms = course.state_since_ms if course.last is None else course.last[2]
     if reason.startswith(_PENDING):
-        who = reason.removesuffix(_NEVER_CAME_BACK)
-        return Hold(rosters.in_names(who), "which never came back", since_ms, row.at_ms)
-    if reason.startswith(_SESSION):
-        who = reason.removeprefix(_SESSION).removesuffix(_EXPIRED)
-        return Hold(rosters.in_names(who), "whose session expired", since_ms, row.at_ms)
-    if awaited:
-        return Hold(rosters.in_names(awaited), "awaited in vain", since_ms, row.at_ms)
-    if course.last is None or not reason.startswith("everyone"):
-        why = "which gathers the first members"
-        return Hold("the initial delay", why, course.state_since_ms, row.at_ms)
-    who, why, _ = course.last
-    return Hold(who, why, course.before_last_ms, row.at_ms)
+        who, why = reason.removesuffix(_NEVER_CAME_BACK), "which never came back"
+    elif reason.startswith(_SESSION):
+        who, why = reason.removeprefix(_SESSION).removesuffix(_EXPIRED), "whose session expired"
+    elif awaited:
+        who, why = awaited, "awaited in vain"
+    elif course.last is not None and reason.startswith("everyone"):
+        who, why = course.last
+    else:
+        who, why = "the initial delay", "which gathers the first members"
+    return Hold(rosters.in_names(who), why, course.state_since_ms, row.at_ms)
 
 
 def _deadline(row: Row) -> int | None:
