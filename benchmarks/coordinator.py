@@ -236,6 +236,26 @@ def bench_commits(size: int, commits: int) -> tuple[float, float]:
     return rounds * size / ours, rounds * size / theirs
 
 
+def bench_joins(size: int) -> tuple[float, float]:
+    """Joins per second: everyone rejoins, and the last one ends the join phase."""
+    broker, members = a_stable_broker(size)
+    joins = [a_join(number, member_id) for number, member_id in members.items()]
+
+    def machine() -> None:
+        for join in joins:
+            broker.send(join)
+
+    books = Books()
+    books.groups["group"] = dict.fromkeys(members.values(), 0)
+
+    def bare() -> None:
+        for member_id in members.values():
+            books.note("group", member_id, 0, 0)
+
+    ours, theirs = cpu_seconds(machine, bare)
+    return size / ours, size / theirs
+
+
 def bench_rebalance(size: int) -> tuple[float, float]:
     """CPU seconds of one whole rebalance (join and sync of everyone), and of the bare loop."""
     broker, members = a_stable_broker(size)
@@ -254,18 +274,28 @@ def bench_rebalance(size: int) -> tuple[float, float]:
     return cpu_seconds(machine, bare)
 
 
+def print_rates(
+    title: str, sizes: tuple[int, ...], bench: Callable[[int], tuple[float, float]]
+) -> None:
+    """A table of rates by the size of the group."""
+    print(f"{title}, per CPU second")
+    print(f"{'members':>8} {'machine':>10} {'bare loop':>10} {'ratio':>6} {'us each':>8}")
+    for size in sizes:
+        fast, bare = bench(size)
+        print(f"{size:>8} {fast:>10,.0f} {bare:>10,.0f} {fast / bare:>6.2f} {1e6 / fast:>8.2f}")
+    print()
+
+
 def main() -> None:
     """Print all figures."""
-    print("heartbeats, in beats per CPU second")
-    print(f"{'members':>8} {'machine':>10} {'bare loop':>10} {'ratio':>6} {'us each':>8}")
-    for size in (10, 100, 1_000, 10_000):
-        fast, bare = bench_heartbeats(size, 50_000)
-        print(f"{size:>8} {fast:>10,.0f} {bare:>10,.0f} {fast / bare:>6.2f} {1e6 / fast:>8.2f}")
-    print("\ncommits of one partition, written and acknowledged, per CPU second")
-    for size in (100,):
-        fast, bare = bench_commits(size, 10_000)
-        print(f"{size:>8} {fast:>10,.0f} {bare:>10,.0f} {fast / bare:>6.2f} {1e6 / fast:>8.2f}")
-    print("\none rebalance of N members (join and sync of each), in CPU milliseconds")
+    print_rates("heartbeats", (10, 100, 1_000, 10_000), lambda size: bench_heartbeats(size, 50_000))
+    print_rates("joins, in a rebalance of all", (100, 1_000, 10_000), bench_joins)
+    print_rates(
+        "commits of one partition, written and acknowledged",
+        (100,),
+        lambda size: bench_commits(size, 10_000),
+    )
+    print("one rebalance of N members (join and sync of each), in CPU milliseconds")
     print(f"{'members':>8} {'machine':>10} {'bare loop':>10} {'ratio':>6} {'us/member':>10}")
     for size in (100, 1_000, 10_000):
         slow, bare = bench_rebalance(size)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from coordinator.errors import ErrorCode
+from collections.abc import Callable
+
+from coordinator.errors import ErrorCode, InternalFault
 from coordinator.expiry import remove_group
 from coordinator.group import Group
 from coordinator.member import Member
@@ -13,6 +15,8 @@ from coordinator.protocol import (
     DeleteGroupsResponse,
     DescribedGroup,
     DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
     ListedGroup,
     ListGroupsRequest,
 )
@@ -22,6 +26,41 @@ from coordinator.step import Step
 
 _GROUP_ID_NOT_FOUND_SINCE = 6
 _GROUP_TYPE = "classic"
+
+
+def describe_groups(
+    request: DescribeGroupsRequest, shard_for: Callable[[str], Shard | ErrorCode]
+) -> DescribeGroupsResponse:
+    """Each group by its own shard. If one makes Kafka fail inside, all of its shard do."""
+    described: dict[int, DescribedGroup] = {}
+    by_shard: dict[int, list[int]] = {}
+    for place, name in enumerate(request.groups):
+        if name is None:
+            described[place] = DescribedGroup(group_id="", error_code=ErrorCode.INVALID_GROUP_ID)
+            continue
+        shard = shard_for(name)
+        if isinstance(shard, ErrorCode):
+            described[place] = DescribedGroup(group_id=name, error_code=shard)
+        else:
+            by_shard.setdefault(shard.index, []).append(place)
+    for places in by_shard.values():
+        names = [request.groups[place] or "" for place in places]
+        described |= zip(places, _describe_shard(names, request, shard_for), strict=True)
+    return DescribeGroupsResponse(groups=tuple(described[place] for place in sorted(described)))
+
+
+def _describe_shard(
+    names: list[str],
+    request: DescribeGroupsRequest,
+    shard_for: Callable[[str], Shard | ErrorCode],
+) -> list[DescribedGroup]:
+    shard = shard_for(names[0])
+    assert isinstance(shard, Shard)
+    try:
+        return [describe_group(shard, name, request.api_version) for name in names]
+    except InternalFault:
+        error = ErrorCode.UNKNOWN_SERVER_ERROR
+        return [DescribedGroup(group_id=name, error_code=error) for name in names]
 
 
 def describe_group(shard: Shard, group_id: str, api_version: int) -> DescribedGroup:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from attrs import Attribute, field, fields, frozen
 
 _INT_MAX = 2_147_483_647
+_PROTOCOLS = frozenset({"classic", "consumer", "share", "streams"})
 
 
 def _whole(_: object, attribute: Attribute[int], value: int) -> None:
@@ -61,6 +65,16 @@ class GroupConfig:
     group_coordinator_cached_buffer_max_bytes: int = _setting(
         1_048_588, "group.coordinator.cached.buffer.max.bytes", 524_288)
     # fmt: on
+    group_coordinator_rebalance_protocols: tuple[str, ...] = field(
+        default=("classic", "consumer", "streams"),
+        metadata={"kafka_name": "group.coordinator.rebalance.protocols"},
+    )
+
+    @group_coordinator_rebalance_protocols.validator
+    def _known_protocols(self, attribute: Attribute[tuple[str, ...]], value: object) -> None:
+        if not isinstance(value, tuple) or not value or not set(value) <= _PROTOCOLS:
+            known = ", ".join(sorted(_PROTOCOLS))
+            raise ValueError(f"{attribute.name} must name some of {known}, not {value!r}")
 
     #: Hard-coded in Kafka; here so that tests need not wait five minutes.
     new_member_join_timeout_ms: int = field(default=300_000, validator=_whole)
@@ -79,15 +93,28 @@ class GroupConfig:
             raise ValueError(f"{attribute.name} must be a number of milliseconds, not {value!r}")
 
     @classmethod
-    def from_properties(cls, properties: dict[str, int]) -> GroupConfig:
-        """Settings by Kafka's dotted names or in snake case; unknown names are refused."""
-        known = {name: name for name in (each.name for each in fields(cls))}
-        known |= {
-            each.metadata["kafka_name"]: each.name
-            for each in fields(cls)
-            if "kafka_name" in each.metadata
-        }
-        for name in properties:
+    def from_properties(cls, properties: Mapping[str, object]) -> GroupConfig:
+        """Settings by Kafka's dotted names or in snake case, numbers also as text.
+
+        Unknown names are refused.
+        """
+        known = {each.name: each for each in fields(cls)}
+        known |= {each.metadata["kafka_name"]: each for each in fields(cls) if each.metadata}
+        settings: dict[str, Any] = {}
+        for name, value in properties.items():
             if name not in known:
                 raise ValueError(f"{name} is not a group setting of the broker")
-        return cls(**{known[name]: value for name, value in properties.items()})
+            settings[known[name].name] = _from_text(known[name], value)
+        return cls(**settings)
+
+
+def _from_text(setting: Attribute[Any], value: object) -> object:
+    """A value as a properties file has it."""
+    if not isinstance(value, str):
+        return value
+    if isinstance(setting.default, tuple):
+        return tuple(part.strip() for part in value.split(","))
+    try:
+        return int(value)
+    except ValueError:
+        return value  # the setting's own check says what is wrong with it

@@ -17,11 +17,13 @@ _SHARE_SINCE = 6
 
 
 def find_coordinator(
-    request: FindCoordinatorRequest, view: ClusterView, partitions: int
+    request: FindCoordinatorRequest, view: ClusterView, partitions: int, *, is_active: bool
 ) -> FindCoordinatorResponse:
     """One entry per key, each found on its own; below version 4 the only one is also on top."""
     if not _knows_type(request):
         return refuse_all(request, ErrorCode.INVALID_REQUEST)
+    if not is_active:
+        return refuse_all(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     is_batched = request.api_version >= _BATCHED_SINCE
     keys = request.coordinator_keys if is_batched else request.coordinator_keys[:1]
     found = tuple(_coordinator_of(key, request, view, partitions) for key in keys)

@@ -73,7 +73,8 @@ class Group:
     @property
     def rebalance_timeout_ms(self) -> int:
         """The longest of the members' rebalance timeouts, never below 0."""
-        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+        timeouts_ms = (member.rebalance_timeout_ms for member in self.members.values())
+        return max(0, max(timeouts_ms, default=0))
 
     def is_leader(self, member_id: str) -> bool:
         """Is it this member that leads?"""

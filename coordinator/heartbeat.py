@@ -18,6 +18,7 @@ from coordinator.states import (
     COMPLETING_REBALANCE,
     DEAD,
     HEARTBEAT_ANSWERS,
+    NOBODY_THERE,
     PREPARING_REBALANCE,
     STABLE,
 )
@@ -44,8 +45,8 @@ def heartbeat(shard: Shard, request: HeartbeatRequest, step: Step) -> HeartbeatR
 def _refusal_of(group: Group | None, request: HeartbeatRequest) -> ErrorCode | None:
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if group.state is DEAD:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if group.state in NOBODY_THERE:
+        return HEARTBEAT_ANSWERS[group.state]
     refusal = group.refusal_of(request.member_id, request.group_instance_id)
     if refusal is None and request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
@@ -92,9 +93,7 @@ def dismiss(group: Group, member: Member, step: Step, why: str) -> None:
     leader_before = group.leader_id
     group.remove(member.member_id)
     step.tell(EventKind.MEMBER_REMOVED, group, member=member, count=len(group.members), detail=why)
-    if group.leader_id is not None and group.leader_id != leader_before:
-        leader = group.members[group.leader_id]
-        step.tell(EventKind.LEADER_ELECTED, group, member=leader, detail="the leader is gone")
+    step.tell_new_leader(group, leader_before, "the leader is gone")
 
 
 def _complete_if_all_joined(group: Group, reason: str, step: Step) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from coordinator.errors import ErrorCode, InternalFault
 from coordinator.events import EventKind
 from coordinator.group import Group
@@ -37,6 +39,12 @@ from coordinator.writes import GroupCreation, StaticReturn
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 _SKIP_ASSIGNMENT_SINCE = 9
+
+#: What a rejoin hears in a state in which nobody can be a member.
+_REFUSED_BY_STATE: Mapping[Rejoin, ErrorCode] = {
+    Rejoin.UNKNOWN_MEMBER_ID: ErrorCode.UNKNOWN_MEMBER_ID,
+    Rejoin.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
 
 
 def join_group(shard: Shard, request: JoinGroupRequest, step: Step) -> None:
@@ -89,9 +97,7 @@ def _evict(group: Group, request: JoinGroupRequest, step: Step) -> None:
     group.remove(request.member_id)
     if member is not None:
         step.tell(EventKind.MEMBER_REMOVED, group, member=member, detail="the group is full")
-    if group.leader_id is not None and group.leader_id != leader_before:
-        leader = group.members[group.leader_id]
-        step.tell(EventKind.LEADER_ELECTED, group, member=leader, detail="the leader was evicted")
+    step.tell_new_leader(group, leader_before, "the leader was evicted")
     _refuse(request, ErrorCode.GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, step)
 
 
@@ -119,8 +125,9 @@ def _join_new(group: Group, request: JoinGroupRequest, step: Step) -> None:
 def _join_known(group: Group, request: JoinGroupRequest, step: Step) -> None:
     """A join with a member id: one that was just handed out, or a member's return."""
     member_id = request.member_id
-    if group.state is DEAD:
-        _refuse(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id, step)
+    refusal = _REFUSED_BY_STATE.get(REJOIN_CHANGED[group.state])
+    if refusal is not None and group.state is DEAD:
+        _refuse(request, refusal, member_id, step)
         return
     if not group.supports(request.protocol_type, request.protocols):
         _refuse(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id, step)
@@ -130,7 +137,7 @@ def _join_known(group: Group, request: JoinGroupRequest, step: Step) -> None:
             raise InternalFault(f"pending member {member_id} joined with an instance id")
         _add(group, member_id, request, step)
         return
-    refusal = group.refusal_of(member_id, request.group_instance_id)
+    refusal = refusal or group.refusal_of(member_id, request.group_instance_id)
     if refusal is not None:
         _refuse(request, refusal, member_id, step)
         return
@@ -153,9 +160,6 @@ def _rejoin(group: Group, member: Member, request: JoinGroupRequest, step: Step)
         members = group.member_list() if shows_members else ()
         step.reply(request, generation_answer(group, member, members))
         return
-    if what is Rejoin.UNKNOWN_MEMBER_ID:
-        _refuse(request, ErrorCode.UNKNOWN_MEMBER_ID, member.member_id, step)
-        return
     if is_changed:
         why = f"member {member.member_id} joined with other protocols"
     elif is_leader:
@@ -164,7 +168,10 @@ def _rejoin(group: Group, member: Member, request: JoinGroupRequest, step: Step)
         why = f"member {member.member_id} joined"
     _store(group, member, request)
     step.tell(EventKind.MEMBER_REJOINED, group, member=member)
-    rebalance_or_try_complete(group, _with_client_reason(why, request), step)
+    if what is Rejoin.REBALANCE:
+        prepare_rebalance(group, _with_client_reason(why, request), step)
+    else:
+        try_complete_join(group, step)
 
 
 def _add(group: Group, member_id: str, request: JoinGroupRequest, step: Step) -> None:
@@ -279,10 +286,11 @@ def static_return_written(undo: StaticReturn, step: Step) -> None:
 def static_return_failed(undo: StaticReturn, error: ErrorCode, step: Step) -> None:
     """The new id could not be written: the old one is put back, and the newcomer told why."""
     group, member = undo.group, undo.member
-    if group.members.get(member.member_id) is not member:
+    holder = group.members.get(member.member_id)
+    if holder is None:
         return  # replaced once more meanwhile; its join has been answered with that
     group.update(
-        member,
+        holder,
         protocols=undo.old_protocols,
         rebalance_timeout_ms=undo.old_rebalance_timeout_ms,
         session_timeout_ms=undo.old_session_timeout_ms,

@@ -14,10 +14,10 @@ that tells milliseconds will do too.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field, fields, frozen, has
 
 from coordinator.cluster import ClusterView
 from coordinator.config import GroupConfig
@@ -88,12 +88,31 @@ class Answer(Generic[R]):
 
     @property
     def error(self) -> ErrorCode:
-        """The reply's error code."""
-        return self.result.error_code
+        """The first thing that went wrong: on top, or in a row of the reply; else NONE."""
+        return next((each for each in self.errors if each is not ErrorCode.NONE), ErrorCode.NONE)
+
+    @property
+    def errors(self) -> list[ErrorCode]:
+        """The reply's error codes: the one on top, then those of its rows, in order."""
+        return list(_errors_in(self.result))
 
     def __repr__(self) -> str:
         kind = type(self.request).__name__
         return f"<{kind}: parked>" if self.response is None else f"<{kind}: {self.response}>"
+
+
+def _errors_in(value: object) -> Iterator[ErrorCode]:
+    """Every error code in a reply, from the top down."""
+    kind = type(value)
+    if not has(kind):
+        return
+    for each in fields(kind):
+        inner = getattr(value, each.name)
+        if isinstance(inner, ErrorCode):
+            yield inner
+        elif isinstance(inner, tuple):
+            for row in inner:
+                yield from _errors_in(row)
 
 
 @frozen(kw_only=True)
@@ -209,6 +228,8 @@ class LocalCoordinator:
         api_version: int = 9,
     ) -> Answer[JoinGroupResponse]:
         """JoinGroup. `protocols` are names in order of preference, with metadata if you like."""
+        if isinstance(protocols, str):
+            raise TypeError(f"protocols must be several names, not the one text {protocols!r}")
         if isinstance(member, LocalMember):
             group_instance_id = group_instance_id or member.group_instance_id
             member = member.member_id
@@ -337,16 +358,15 @@ class LocalCoordinator:
 
         Wants `group_initial_rebalance_delay_ms=0`, for nobody moves the clock meanwhile.
         """
-        joined: dict[str, Answer[JoinGroupResponse]] = {}
+        joined: list[Answer[JoinGroupResponse]] = []
         for client_id in client_ids:
             answer = self.join(group_id, client_id=client_id, **join)
             if answer.done and answer.error is ErrorCode.MEMBER_ID_REQUIRED:
                 member_id = answer.result.member_id
                 answer = self.join(group_id, member_id, client_id=client_id, **join)
-            for earlier, before in joined.items():
-                joined[earlier] = self.join(group_id, self.member_of(before), **join)
-            joined[client_id] = answer
-        members = [self.member_of(answer) for answer in joined.values()]
+            joined = [self.join(group_id, self.member_of(each), **join) for each in joined]
+            joined.append(answer)
+        members = [self.member_of(answer) for answer in joined]
         for member in sorted(members, key=lambda each: not each.is_leader):
             self.sync(member, dict.fromkeys(member.members, b"") if member.is_leader else None)
         return members
@@ -361,8 +381,11 @@ class LocalCoordinator:
         if group is None:
             return f"{kind} was not answered, and there is no group {group_id!r} any more"
         missing = [m for m, each in group.members.items() if each.awaiting_join is None]
+        awaited = f"joins are awaited from {missing + list(group.pending_joins)}"
         waits = {
-            "PreparingRebalance": f"joins are awaited from {missing + list(group.pending_joins)}",
+            "PreparingRebalance": "the initial delay runs"
+            if group.is_initial_rebalance
+            else awaited,
             "CompletingRebalance": f"leader {group.leader_id} has not sent the assignment",
         }.get(group.state.value, "a later request of the same member may have replaced it")
         next_ms = self._timers.next_at_ms()

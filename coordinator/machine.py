@@ -7,10 +7,10 @@ the handlers and holds back what must wait for the log; the rules of the protoco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from coordinator import admin, expiry, offsets
 from coordinator.cluster import ClusterView, Topic
@@ -25,18 +25,22 @@ from coordinator.java_order import partition_for
 from coordinator.join import join_group
 from coordinator.leave import leave_group
 from coordinator.outcome import NOTHING, Outcome, Reply, Write
-from coordinator.parts import Gather, split_commit, split_delete, split_fetch, with_topic_ids
+from coordinator.parts import (
+    Gather,
+    Part,
+    Split,
+    split_commit,
+    split_delete,
+    split_fetch,
+    split_offset_delete,
+)
 from coordinator.protocol import (
     DeleteGroupsRequest,
-    DescribedGroup,
     DescribeGroupsRequest,
-    DescribeGroupsResponse,
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
-    JoinGroupResponse,
     LeaveGroupRequest,
-    ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
     OffsetCommitRequest,
@@ -50,12 +54,10 @@ from coordinator.protocol import (
 from coordinator.records import Record
 from coordinator.refusals import (
     OneGroupRequest,
-    fetch_answer,
-    fetch_refused,
     refused,
     refused_at_the_door,
 )
-from coordinator.settling import answer_early, fail, fire, on_loaded, on_unloaded, settle
+from coordinator.settling import answer_fault, fail, fire, on_loaded, on_unloaded, settle
 from coordinator.shard import Shard, ShardSlot, ShardStatus
 from coordinator.step import Step, reply_to
 from coordinator.sync import sync_group
@@ -69,8 +71,7 @@ from coordinator.writes import Operation, Postponement
 
 def _fetch_stable(shard: Shard, request: OffsetFetchRequest, _step: Step) -> OffsetFetchResponse:
     """A fetch that waits for earlier writes sees what they wrote."""
-    found = (offsets.fetch_offsets(shard, group, committed=False) for group in request.groups)
-    return fetch_answer(request, tuple(found))
+    return offsets.fetch(shard, request, committed=False)
 
 
 #: Who handles what, inside a shard. A response that a handler returns is the operation's result:
@@ -98,7 +99,12 @@ class GroupCoordinator:
     view: ClusterView
     is_active: bool
     slots: dict[int, ShardSlot]
+    #: Requests that are answered part by part, and which part each number stands for. Parts have
+    #: numbers below 0; requests are numbered by the host.
     gathers: dict[int, Gather] = field(factory=dict)
+    parts: dict[int, tuple[int, int]] = field(factory=dict)
+    next_gather_id: int = 0
+    next_part_id: int = -1
     #: Writes that a failure or an unload has made void; the log may still speak of them.
     void_writes: set[int] = field(factory=set)
     next_write_id: int = 0
@@ -125,8 +131,6 @@ class GroupCoordinator:
         route = self._ROUTES.get(type(request))
         if route is None:
             raise TypeError(f"{type(request).__name__} is not a request of the group coordinator")
-        if not self.is_active:
-            return self._say_no(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return route(self, request, now_ms)
 
     def on_timer(self, timer: Timer, now_ms: int) -> Outcome:
@@ -146,7 +150,7 @@ class GroupCoordinator:
         try:
             fire(shard, armed.timer, step)
         except InternalFault as fault:
-            _note_fault(fault, step)
+            step.note_fault(fault)
         return self._finish(step, None, None)
 
     def on_append(self, write: Write, error: ErrorCode | None, now_ms: int) -> Outcome:
@@ -225,7 +229,7 @@ class GroupCoordinator:
             loaded.load(records, now_ms)
         except InternalFault as fault:
             slot.status = ShardStatus.FAILED
-            _note_fault(fault, step)
+            step.note_fault(fault)
             return self._outcome(step)
         slot.status, slot.shard = ShardStatus.ACTIVE, loaded
         on_loaded(loaded, step)
@@ -267,13 +271,19 @@ class GroupCoordinator:
         for index, slot in self.slots.items():
             shard = None if slot.shard is None else slot.shard.copy(ids)
             twin.slots[index] = ShardSlot(slot.status, shard, slot.epoch)
-        twin.gathers = {request_id: gather.copy() for request_id, gather in self.gathers.items()}
+        twin.gathers = {number: gather.copy() for number, gather in self.gathers.items()}
+        twin.parts = dict(self.parts)
+        twin.next_gather_id, twin.next_part_id = self.next_gather_id, self.next_part_id
         twin.void_writes = set(self.void_writes)
         twin.next_write_id = self.next_write_id
         return twin
 
     def snapshot(self) -> tuple[object, ...]:
-        """The whole state as one value: equal exactly when two machines would go on alike."""
+        """The whole state as one value.
+
+        Two machines with the same settings, source of ids and metadata go on alike when their
+        snapshots are equal.
+        """
         return (
             self.is_active,
             tuple(
@@ -281,6 +291,7 @@ class GroupCoordinator:
                 for index, slot in sorted(self.slots.items())
             ),
             tuple((key, gather.snapshot()) for key, gather in sorted(self.gathers.items())),
+            tuple(sorted(self.parts.items())),
             tuple(sorted(self.void_writes)),
             self.next_write_id,
             self.ids.taken,
@@ -289,7 +300,7 @@ class GroupCoordinator:
     # --- routes: from a request to the shards it concerns ---
 
     def _for_one_group(self, request: OneGroupRequest, now_ms: int) -> Outcome:
-        refusal = refused_at_the_door(request, self.config)
+        refusal = refused_at_the_door(request, self.config, is_active=self.is_active)
         if refusal is not None:
             return self._answer(request, refusal)
         shard = self._shard_for(request.group_id or "")
@@ -298,64 +309,68 @@ class GroupCoordinator:
         return self._run(shard, request, now_ms)
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
-        known, unknown = split_commit(request, self.view)
-        if not known.topics:
-            return self._answer(request, unknown)
-        if request.group_id is None:
-            return self._say_no(request, ErrorCode.INVALID_GROUP_ID)
-        if unknown.topics:
-            self.gathers[request.request_id] = Gather(request, missing=1, parts=[unknown])
-        return self._operate(known, request.group_id, now_ms)
+        is_plain = self.view.topics is None and request.topics and request.group_id is not None
+        if is_plain and self.is_active:
+            # Nothing to sort out: the usual case, and a frequent one.
+            return self._operate(request, request.group_id or "", now_ms)
+        error = ErrorCode.INVALID_GROUP_ID if request.group_id is None else None
+        return self._in_parts(request, split_commit(request, self.view), error, now_ms)
 
-    def _fetch(self, request: OffsetFetchRequest, now_ms: int) -> Outcome:
-        parts, settled = split_fetch(request, self.view)
-        if request.require_stable:
-            self._gather(request, parts, settled)
-            return _joined(
-                [self._operate(part, part.groups[0].group_id or "", now_ms) for part in parts]
-            )
-        found = [self._fetch_committed(part) for part in parts]
-        whole = Gather(request, missing=0, parts=[*settled, *found]).merged()
-        return self._answer(request, self._finished(request, whole))
-
-    def _fetch_committed(self, part: OffsetFetchRequest) -> OffsetFetchResponse:
-        group = part.groups[0]
-        assert group.group_id is not None
-        shard = self._shard_for(group.group_id)
-        if isinstance(shard, ErrorCode):
-            return fetch_answer(part, (fetch_refused(group, shard, part.api_version),))
-        return fetch_answer(part, (offsets.fetch_offsets(shard, group, committed=True),))
+    def _delete_offsets(self, request: OffsetDeleteRequest, now_ms: int) -> Outcome:
+        error = None if request.group_id else ErrorCode.INVALID_GROUP_ID
+        return self._in_parts(request, split_offset_delete(request, self.view), error, now_ms)
 
     def _delete_groups(self, request: DeleteGroupsRequest, now_ms: int) -> Outcome:
-        parts, settled = split_delete(request, self.shard_of)
-        if not parts:
-            return self._answer(request, Gather(request, missing=0, parts=[settled]).merged())
-        self._gather(request, parts, [settled])
-        return _joined([self._operate(part, part.groups_names[0] or "", now_ms) for part in parts])
+        return self._in_parts(request, split_delete(request, self.shard_of), None, now_ms)
+
+    def _fetch(self, request: OffsetFetchRequest, now_ms: int) -> Outcome:
+        return self._in_parts(request, split_fetch(request, self.view), None, now_ms)
 
     def _describe(self, request: DescribeGroupsRequest, _now_ms: int) -> Outcome:
-        groups = tuple(self._described(name, request.api_version) for name in request.groups)
-        return self._answer(request, DescribeGroupsResponse(groups=groups))
-
-    def _described(self, group_id: str | None, api_version: int) -> DescribedGroup:
-        if group_id is None:
-            return DescribedGroup(group_id="", error_code=ErrorCode.INVALID_GROUP_ID)
-        shard = self._shard_for(group_id)
-        if isinstance(shard, ErrorCode):
-            return DescribedGroup(group_id=group_id, error_code=shard)
-        return admin.describe_group(shard, group_id, api_version)
+        if not self.is_active:
+            return self._say_no(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self._answer(request, admin.describe_groups(request, self._shard_for))
 
     def _list(self, request: ListGroupsRequest, _now_ms: int) -> Outcome:
+        if not self.is_active:
+            return self._say_no(request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if any(slot.status is ShardStatus.LOADING for slot in self.slots.values()):
             return self._say_no(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        listed: list[ListedGroup] = []
-        for shard in self._active_shards():
-            listed.extend(admin.list_groups(shard, request))
-        return self._answer(request, ListGroupsResponse(groups=tuple(listed)))
+        shards = self._active_shards()
+        listed = tuple(each for shard in shards for each in admin.list_groups(shard, request))
+        return self._answer(request, ListGroupsResponse(groups=listed))
 
     def _find(self, request: FindCoordinatorRequest, _now_ms: int) -> Outcome:
         partitions = self.config.offsets_topic_num_partitions
-        return self._answer(request, find_coordinator(request, self.view, partitions))
+        found = find_coordinator(request, self.view, partitions, is_active=self.is_active)
+        return self._answer(request, found)
+
+    # --- parts ---
+
+    def _in_parts(
+        self, request: Request, split: Split, error: ErrorCode | None, now_ms: int
+    ) -> Outcome:
+        """Ask for each part what is to be asked; `error` is the service's word on all of them."""
+        if not self.is_active:
+            error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        gather = Gather(request, [None if isinstance(x, Part) else x for x in split.slots])
+        gather_id = self.next_gather_id
+        self.next_gather_id += 1
+        self.gathers[gather_id] = gather
+        outcomes = []
+        for index, slot in enumerate(split.slots):
+            if isinstance(slot, Part):
+                part = evolve(slot.request, request_id=self.next_part_id)
+                self.parts[self.next_part_id] = (gather_id, index)
+                self.next_part_id -= 1
+                if error is None:
+                    outcomes.append(self._operate(part, slot.group_id, now_ms))
+                else:
+                    outcomes.append(self._say_no(part, error))
+        if not outcomes:
+            del self.gathers[gather_id]
+            return self._answer(request, gather.merged(self.view))
+        return _joined(outcomes)
 
     # --- operations: what a handler did, on its way to the log and to the caller ---
 
@@ -364,7 +379,9 @@ class GroupCoordinator:
         shard = self._shard_for(group_id)
         if not isinstance(shard, Shard):
             return self._say_no(request, shard)
-        if type(request) is DeleteGroupsRequest and shard.waiting.writes:
+        if isinstance(request, OffsetFetchRequest) and not request.require_stable:
+            return self._answer(request, offsets.fetch(shard, request, committed=True))
+        if isinstance(request, DeleteGroupsRequest) and shard.waiting.writes:
             # Kafka asks for share groups first, an operation without records that waits its turn.
             step = Step(shard, now_ms)
             postpone(step, request)
@@ -377,9 +394,9 @@ class GroupCoordinator:
         try:
             result = HANDLERS[type(request)](shard, request, step)
         except InternalFault as fault:
-            _note_fault(fault, step)
+            step.note_fault(fault)
             if not is_answered(step, request):
-                answer_early(request, refused(request, ErrorCode.UNKNOWN_SERVER_ERROR), step)
+                answer_fault(request, step)
             return self._finish(step, None, None)
         return self._finish(step, request, result)
 
@@ -399,44 +416,30 @@ class GroupCoordinator:
 
     def _outcome(self, step: Step, writes: tuple[Write, ...] = ()) -> Outcome:
         replies = step.replies
-        if self.gathers and replies:
+        if self.parts and replies:
             replies = [whole for reply in replies if (whole := self._collected(reply)) is not None]
         return Outcome(writes, tuple(replies), tuple(step.timers), tuple(step.events))
 
     def _collected(self, reply: Reply) -> Reply | None:
         """A reply as it is, or the whole that a part completes; None while parts are missing."""
-        gather = self.gathers.get(reply.request_id)
-        if gather is None:
+        place = self.parts.pop(reply.request_id, None)
+        if place is None:
             return reply
-        gather.parts.append(reply.response)
-        gather.missing -= 1
-        if gather.missing:
+        gather_id, index = place
+        gather = self.gathers[gather_id]
+        gather.slots[index] = reply.response
+        if not gather.is_whole:
             return None
-        del self.gathers[reply.request_id]
-        return Reply(reply.request_id, self._finished(gather.request, gather.merged()))
-
-    def _finished(self, request: Request, response: Response) -> Response:
-        """An answer with what only the broker's metadata can add."""
-        if isinstance(request, OffsetFetchRequest) and isinstance(response, OffsetFetchResponse):
-            return with_topic_ids(response, request, self.view)
-        return response
-
-    def _gather(
-        self, request: Request, parts: Sequence[Request], settled: Sequence[Response]
-    ) -> None:
-        """Wait for the answers of several shards before the whole is answered."""
-        self.gathers[request.request_id] = Gather(request, missing=len(parts), parts=list(settled))
+        del self.gathers[gather_id]
+        return Reply(gather.request.request_id, gather.merged(self.view))
 
     def _answer(self, request: Request, response: Response) -> Outcome:
-        return Outcome(replies=(reply_to(request, response),))
+        whole = self._collected(reply_to(request, response))
+        return NOTHING if whole is None else Outcome(replies=(whole,))
 
     def _say_no(self, request: Request, error: ErrorCode) -> Outcome:
         """Refuse a request, or a part of one, without asking a shard."""
-        response = refused(request, error)
-        if isinstance(request, JoinGroupRequest) and not self.is_active:
-            response = JoinGroupResponse(error_code=error, member_id=request.member_id)
-        whole = self._collected(reply_to(request, response))
-        return NOTHING if whole is None else Outcome(replies=(whole,))
+        return self._answer(request, refused(request, error))
 
     def _shard_for(self, group_id: str) -> Shard | ErrorCode:
         """The shard that holds a group, or why it cannot be asked."""
@@ -457,19 +460,12 @@ class GroupCoordinator:
         LeaveGroupRequest: _for_one_group,
         OffsetCommitRequest: _commit,
         OffsetFetchRequest: _fetch,
-        OffsetDeleteRequest: _for_one_group,
+        OffsetDeleteRequest: _delete_offsets,
         DescribeGroupsRequest: _describe,
         ListGroupsRequest: _list,
         DeleteGroupsRequest: _delete_groups,
         FindCoordinatorRequest: _find,
     }
-
-
-def _note_fault(fault: InternalFault, step: Step) -> None:
-    """Kafka fails here: what was done stays, what was to be written is lost."""
-    step.records.clear()
-    step.then = None
-    step.events.append(Event(kind=EventKind.INTERNAL_FAULT, detail=str(fault)))
 
 
 def _is_older(epoch: int | None, known: int | None) -> bool:

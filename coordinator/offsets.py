@@ -17,15 +17,17 @@ from coordinator.protocol import (
     OffsetDeleteResponse,
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
+    OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
+    OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
 from coordinator.records import OffsetAndMetadata, OffsetRecord, TopicPartition
 from coordinator.shard import Shard
-from coordinator.states import COMMIT_ANSWERS, COMMIT_KEEPS_SESSION, DEAD, EMPTY
+from coordinator.states import COMMIT_ANSWERS, COMMIT_KEEPS_SESSION, DEAD, EMPTY, NOBODY_THERE
 from coordinator.step import Step
 
 _GROUP_ID_NOT_FOUND_SINCE = 9
@@ -78,10 +80,10 @@ def commit_refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetComm
 
 def _commit_refusal_of(group: Group, request: OffsetCommitRequest) -> ErrorCode | None:
     """Why a commit is not accepted; an Empty group takes one without a generation from anybody."""
-    if group.state is DEAD:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if group.state is EMPTY and request.generation_id < 0:
         return None
+    if group.state in NOBODY_THERE:
+        return COMMIT_ANSWERS[group.state]
     is_anonymous = (
         request.generation_id < 0 and request.member_id == "" and request.group_instance_id is None
     )
@@ -167,6 +169,12 @@ def _put(
             offset=value.committed_offset,
         )
     )
+
+
+def fetch(shard: Shard, request: OffsetFetchRequest, *, committed: bool) -> OffsetFetchResponse:
+    """The one group of a part of a fetch."""
+    (group,) = request.groups
+    return OffsetFetchResponse(groups=(fetch_offsets(shard, group, committed=committed),))
 
 
 def fetch_offsets(

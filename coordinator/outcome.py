@@ -38,7 +38,10 @@ class Write:
 
 
 class Outcome(NamedTuple):
-    """What one step asks of the world: append, then answer, then wait, then tell."""
+    """What one step asks of the world: set timers, answer, tell, and append.
+
+    A log that speaks at once does so in a step of its own, so a host appends last.
+    """
 
     writes: tuple[Write, ...] = ()
     replies: tuple[Reply, ...] = ()

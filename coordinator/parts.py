@@ -1,14 +1,15 @@
 """Requests that concern several shards, or that the router sorts: split up, and put together.
 
-A part is a request of the same kind with the same id; the whole is answered when all parts are.
+A part is a request of the same kind under a number of its own; the whole is answered when all
+its parts are. What needs no coordinator (an unknown topic, a missing group id) is settled at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from attrs import define, evolve
+from attrs import define, evolve, frozen
 
 from coordinator.cluster import ClusterView
 from coordinator.errors import ErrorCode
@@ -21,9 +22,13 @@ from coordinator.protocol import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
     OffsetFetchRequest,
     OffsetFetchRequestTopic,
-    OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
@@ -35,167 +40,203 @@ from coordinator.refusals import fetch_answer, fetch_refused
 _TOPIC_IDS_SINCE = 10
 
 
+@frozen
+class Part:
+    """A part of a request, and a group of the shard that is to answer it."""
+
+    group_id: str
+    request: Request
+
+
+@frozen
+class Split:
+    """A request in parts: for each slot of the whole, its part or the answer it has already."""
+
+    slots: tuple[Part | Response, ...]
+
+
 @define(eq=False)
 class Gather:
-    """A request whose parts are still being answered."""
+    """A request whose parts are being answered, slot by slot."""
 
     request: Request
-    missing: int
-    parts: list[Any]
+    slots: list[Response | None]
 
-    def merged(self) -> Response:
+    @property
+    def is_whole(self) -> bool:
+        """Has every part its answer?"""
+        return None not in self.slots
+
+    def merged(self, view: ClusterView) -> Response:
         """The whole answer, in the order of the request."""
+        answers: list[Any] = list(self.slots)
         if isinstance(self.request, OffsetCommitRequest):
-            return OffsetCommitResponse(topics=sum((part.topics for part in self.parts), ()))
+            return OffsetCommitResponse(topics=_merge_topics(answers))
+        if isinstance(self.request, OffsetDeleteRequest):
+            refusal = next(
+                (each for each in answers if each.error_code is not ErrorCode.NONE), None
+            )
+            return refusal or OffsetDeleteResponse(topics=_merge_topics(answers))
         if isinstance(self.request, OffsetFetchRequest):
-            return _merge_fetch(self.request, self.parts)
+            groups = tuple(each.groups[0] for each in answers)
+            return fetch_answer(self.request, _with_topic_ids(groups, self.request, view))
         assert isinstance(self.request, DeleteGroupsRequest)
-        rows = {row.group_id: row for part in self.parts for row in part.results}
+        rows = {row.group_id: row for each in answers for row in each.results}
         names = dict.fromkeys(self.request.groups_names)
         return DeleteGroupsResponse(results=tuple(rows[name] for name in names))
 
     def copy(self) -> Gather:
         """One of its own."""
-        return Gather(self.request, self.missing, list(self.parts))
+        return Gather(self.request, list(self.slots))
 
     def snapshot(self) -> tuple[object, ...]:
         """As one comparable value."""
-        return (self.request, self.missing, tuple(self.parts))
+        return (self.request, tuple(self.slots))
+
+
+def _merge_topics(answers: Iterable[Any]) -> tuple[Any, ...]:
+    """One entry per topic; what the router refused stands before what the coordinator said."""
+    merged: dict[tuple[str, str], Any] = {}
+    for answer in answers:
+        for topic in answer.topics:
+            key = (topic.name, getattr(topic, "topic_id", ""))
+            before = merged.get(key)
+            rows = topic.partitions if before is None else before.partitions + topic.partitions
+            merged[key] = evolve(topic, partitions=rows)
+    return tuple(merged.values())
 
 
 # --- OffsetCommit ---
 
 
-def split_commit(
-    request: OffsetCommitRequest, view: ClusterView
-) -> tuple[OffsetCommitRequest, OffsetCommitResponse]:
-    """What the coordinator is asked, and what the router refuses because it is not there."""
-    if view.topics is None:
-        return request, OffsetCommitResponse()
-    known: list[OffsetCommitRequestTopic] = []
-    refused: list[OffsetCommitResponseTopic] = []
-    for topic in request.topics:
-        _sort_topic(topic, request.api_version >= _TOPIC_IDS_SINCE, view, known, refused)
-    return evolve(request, topics=tuple(known)), OffsetCommitResponse(topics=tuple(refused))
+def split_commit(request: OffsetCommitRequest, view: ClusterView) -> Split:
+    """What the router refuses because it is not there, and what the coordinator is asked.
+
+    Where nothing is left to ask, there is no part: the coordinator does not hear of it.
+    """
+    known = request.topics
+    refused: tuple[OffsetCommitResponseTopic, ...] = ()
+    if view.topics is not None:
+        by_id = request.api_version >= _TOPIC_IDS_SINCE
+        sorted_out = [_sort_topic(topic, view, by_id=by_id) for topic in request.topics]
+        known = tuple(each for each, _ in sorted_out if each.partitions)
+        refused = tuple(each for _, each in sorted_out if each.partitions)
+    settled = OffsetCommitResponse(topics=refused)
+    if not known:
+        return Split((settled,))
+    return Split((settled, Part(request.group_id or "", evolve(request, topics=known))))
 
 
 def _sort_topic(
-    topic: OffsetCommitRequestTopic,
-    by_id: bool,  # noqa: FBT001 (one of two ways to name a topic)
-    view: ClusterView,
-    known: list[OffsetCommitRequestTopic],
-    refused: list[OffsetCommitResponseTopic],
-) -> None:
+    topic: OffsetCommitRequestTopic, view: ClusterView, *, by_id: bool
+) -> tuple[OffsetCommitRequestTopic, OffsetCommitResponseTopic]:
+    """The partitions of a topic that are there, and a row of error for each that is not."""
     found = view.topic_with_id(topic.topic_id) if by_id else view.topic_named(topic.name)
+    is_unknown_id = by_id and found is None
+    error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     count = 0 if found is None else found.partitions
-    error = (
-        ErrorCode.UNKNOWN_TOPIC_ID
-        if by_id and found is None
-        else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    )
+    name, topic_id = (topic.name, topic.topic_id) if found is None else (found.name, found.topic_id)
     there = tuple(each for each in topic.partitions if 0 <= each.partition_index < count)
-    absent = tuple(each for each in topic.partitions if not 0 <= each.partition_index < count)
-    if absent:
+    rows = tuple(
+        OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
+        for each in topic.partitions
+        if not 0 <= each.partition_index < count
+    )
+    return (
+        OffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=there),
+        OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=rows),
+    )
+
+
+# --- OffsetDelete ---
+
+
+def split_offset_delete(request: OffsetDeleteRequest, view: ClusterView) -> Split:
+    """As for a commit, but the coordinator is asked even if nothing is left."""
+    known: list[OffsetDeleteRequestTopic] = []
+    refused: list[OffsetDeleteResponseTopic] = []
+    for topic in request.topics:
+        found = view.topic_named(topic.name)
+        count = 0 if found is None else found.partitions
+        there = tuple(each for each in topic.partitions if 0 <= each < count)
         rows = tuple(
-            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
-            for each in absent
+            OffsetDeleteResponsePartition(
+                partition_index=each, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            for each in topic.partitions
+            if not 0 <= each < count
         )
-        refused.append(
-            OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=rows)
-        )
-    if there and found is not None:
-        known.append(
-            OffsetCommitRequestTopic(name=found.name, topic_id=found.topic_id, partitions=there)
-        )
+        if there or not topic.partitions:
+            known.append(OffsetDeleteRequestTopic(name=topic.name, partitions=there))
+        if rows:
+            refused.append(OffsetDeleteResponseTopic(name=topic.name, partitions=rows))
+    settled = OffsetDeleteResponse(topics=tuple(refused))
+    return Split((settled, Part(request.group_id or "", evolve(request, topics=tuple(known)))))
 
 
 # --- OffsetFetch ---
 
 
-def split_fetch(
-    request: OffsetFetchRequest, view: ClusterView
-) -> tuple[list[OffsetFetchRequest], list[OffsetFetchResponse]]:
-    """One part per group, and the answers that need no coordinator."""
-    parts: list[OffsetFetchRequest] = []
-    settled: list[OffsetFetchResponse] = []
+def split_fetch(request: OffsetFetchRequest, view: ClusterView) -> Split:
+    """One slot per group; a group without an id is refused at once."""
+    slots: list[Part | Response] = []
     for group in request.groups:
         if group.group_id is None:
             refusal = fetch_refused(group, ErrorCode.INVALID_GROUP_ID, request.api_version)
-            settled.append(fetch_answer(request, (refusal,)))
+            slots.append(fetch_answer(request, (refusal,)))
             continue
         wanted = group
-        if group.topics is not None and _names_ids(request, view):
-            topics, unknown = _resolve(group.topics, view)
-            wanted = evolve(group, topics=topics)
-            answer = OffsetFetchResponseGroup(group_id=group.group_id, topics=unknown)
-            settled.append(OffsetFetchResponse(groups=(answer,)))
-        parts.append(evolve(request, groups=(wanted,)))
-    return parts, settled
+        if group.topics is not None and _goes_by_id(request, view):
+            wanted = evolve(group, topics=_resolve(group.topics, view))
+        slots.append(Part(group.group_id, evolve(request, groups=(wanted,))))
+    return Split(tuple(slots))
 
 
-def _names_ids(request: OffsetFetchRequest, view: ClusterView) -> bool:
+def _goes_by_id(request: OffsetFetchRequest, view: ClusterView) -> bool:
     return request.api_version >= _TOPIC_IDS_SINCE and view.topics is not None
 
 
 def _resolve(
     topics: tuple[OffsetFetchRequestTopic, ...], view: ClusterView
-) -> tuple[tuple[OffsetFetchRequestTopic, ...], tuple[OffsetFetchResponseTopic, ...]]:
-    """Topics by id, with their names; and a row of errors for each that nobody knows."""
-    known, unknown = [], []
-    for topic in topics:
-        found = view.topic_with_id(topic.topic_id)
-        if found is not None:
-            known.append(evolve(topic, name=found.name))
-            continue
-        rows = tuple(
-            OffsetFetchResponsePartition(
-                partition_index=each, error_code=ErrorCode.UNKNOWN_TOPIC_ID
-            )
-            for each in topic.partition_indexes
-        )
-        unknown.append(OffsetFetchResponseTopic(name="", topic_id=topic.topic_id, partitions=rows))
-    return tuple(known), tuple(unknown)
+) -> tuple[OffsetFetchRequestTopic, ...]:
+    """Topics by id, with their names; without those that nobody knows."""
+    found = ((topic, view.topic_with_id(topic.topic_id)) for topic in topics)
+    return tuple(evolve(topic, name=known.name) for topic, known in found if known is not None)
 
 
-def with_topic_ids(
-    response: OffsetFetchResponse, request: OffsetFetchRequest, view: ClusterView
-) -> OffsetFetchResponse:
-    """From version 10 topics go by id; those without one that the broker knows are left out."""
-    if not _names_ids(request, view):
-        return response
-    groups = []
-    for group in response.groups:
-        topics = []
-        for topic in group.topics:
-            found = view.topic_named(topic.name)
-            if topic.topic_id:
-                topics.append(topic)
-            elif found is not None:
-                topics.append(evolve(topic, topic_id=found.topic_id))
-        groups.append(evolve(group, topics=tuple(topics)))
-    return evolve(response, groups=tuple(groups))
+def _with_topic_ids(
+    groups: tuple[OffsetFetchResponseGroup, ...], request: OffsetFetchRequest, view: ClusterView
+) -> tuple[OffsetFetchResponseGroup, ...]:
+    """From version 10 topics go by id: unknown ones last, and all-fetches without them."""
+    if not _goes_by_id(request, view):
+        return groups
+    finished = []
+    for wanted, group in zip(request.groups, groups, strict=True):
+        if group.error_code is not ErrorCode.NONE:
+            finished.append(group)
+        elif wanted.topics is None:
+            known = ((topic, view.topic_named(topic.name)) for topic in group.topics)
+            topics = tuple(evolve(t, topic_id=it.topic_id) for t, it in known if it is not None)
+            finished.append(evolve(group, topics=topics))
+        else:
+            unknown = (t for t in wanted.topics if view.topic_with_id(t.topic_id) is None)
+            rows = tuple(map(_unknown_topic, unknown))
+            finished.append(evolve(group, topics=group.topics + rows))
+    return tuple(finished)
 
 
-def _merge_fetch(
-    request: OffsetFetchRequest, parts: list[OffsetFetchResponse]
-) -> OffsetFetchResponse:
-    by_group: dict[str | None, OffsetFetchResponseGroup] = {}
-    for part in parts:
-        for group in part.groups:
-            before = by_group.get(group.group_id)
-            if before is not None:
-                group = evolve(group, topics=before.topics + group.topics)  # noqa: PLW2901
-            by_group[group.group_id] = group
-    groups = tuple(by_group[group.group_id] for group in request.groups)
-    return fetch_answer(request, groups)
+def _unknown_topic(topic: OffsetFetchRequestTopic) -> OffsetFetchResponseTopic:
+    rows = tuple(
+        OffsetFetchResponsePartition(partition_index=each, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+        for each in topic.partition_indexes
+    )
+    return OffsetFetchResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=rows)
 
 
 # --- DeleteGroups ---
 
 
-def split_delete(
-    request: DeleteGroupsRequest, shard_of: Callable[[str], int]
-) -> tuple[list[DeleteGroupsRequest], DeleteGroupsResponse]:
+def split_delete(request: DeleteGroupsRequest, shard_of: Callable[[str], int]) -> Split:
     """One part per shard, each name once; a null name needs no shard to be refused."""
     by_shard: dict[int, list[str]] = {}
     refused: list[DeletableGroupResult] = []
@@ -206,5 +247,8 @@ def split_delete(
             )
         else:
             by_shard.setdefault(shard_of(name), []).append(name)
-    parts = [evolve(request, groups_names=tuple(by_shard[index])) for index in sorted(by_shard)]
-    return parts, DeleteGroupsResponse(results=tuple(refused))
+    parts = (
+        Part(names[0], evolve(request, groups_names=tuple(names)))
+        for _, names in sorted(by_shard.items())
+    )
+    return Split((DeleteGroupsResponse(results=tuple(refused)), *parts))

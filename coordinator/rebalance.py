@@ -94,16 +94,11 @@ def complete_join(group: Group, reason: str, step: Step) -> None:
     if group.state is DEAD:
         return
     has_leader = elect_joined_leader(group)
-    if group.leader_id is not None and group.leader_id != leader_before:
-        step.tell(
-            EventKind.LEADER_ELECTED,
-            group,
-            member=group.members[group.leader_id],
-            detail="the leader did not rejoin",
-        )
+    step.tell_new_leader(group, leader_before, "the leader did not rejoin")
     if not has_leader and group.members:
-        # Static members only, and none came back: wait until one does or their sessions end.
-        step.set_timer(JoinTimer(group.group_id), group.rebalance_timeout_ms)
+        # Static members only, and none came back: wait until one does or their sessions end. A
+        # rebalance timeout of nothing would ask again at this very instant, for ever.
+        step.set_timer(JoinTimer(group.group_id), max(group.rebalance_timeout_ms, 1))
         step.tell(
             EventKind.JOIN_PHASE_EXTENDED,
             group,

@@ -113,9 +113,7 @@ def fetch_answer(
 
 
 #: Requests that name one group each.
-OneGroupRequest = (
-    JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | OffsetDeleteRequest
-)
+OneGroupRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest
 
 #: How an error looks in the reply to each kind of request.
 REFUSALS: Mapping[type[Request], Callable[..., Response]] = {
@@ -148,19 +146,18 @@ def write_failed(request: Request, error: ErrorCode) -> Response:
     return refused(request, said)
 
 
-def refused_at_the_door(request: OneGroupRequest, config: GroupConfig) -> Response | None:
+def refused_at_the_door(
+    request: OneGroupRequest, config: GroupConfig, *, is_active: bool
+) -> Response | None:
     """What router and service refuse before any shard is asked, wherever the group may be."""
-    check = _DOOR_CHECKS.get(type(request))
-    if check is not None:
-        return check(request, config)
-    return None if request.group_id else refused(request, ErrorCode.INVALID_GROUP_ID)
-
-
-def _check_join(request: JoinGroupRequest, config: GroupConfig) -> Response | None:
+    if type(request) is SyncGroupRequest and _lacks_protocol(request):
+        return refused(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     error = None
-    if not request.group_id:
+    if not is_active:
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    elif not request.group_id:
         error = ErrorCode.INVALID_GROUP_ID
-    elif not (
+    elif type(request) is JoinGroupRequest and not (
         config.group_min_session_timeout_ms
         <= request.session_timeout_ms
         <= config.group_max_session_timeout_ms
@@ -168,17 +165,12 @@ def _check_join(request: JoinGroupRequest, config: GroupConfig) -> Response | No
         error = ErrorCode.INVALID_SESSION_TIMEOUT
     if error is None:
         return None
-    return JoinGroupResponse(error_code=error, member_id=request.member_id)
+    if type(request) is JoinGroupRequest:
+        return JoinGroupResponse(error_code=error, member_id=request.member_id)
+    return refused(request, error)
 
 
-def _check_sync(request: SyncGroupRequest, _: GroupConfig) -> Response | None:
+def _lacks_protocol(request: SyncGroupRequest) -> bool:
+    """From version 5 a sync must name the group's protocol; Kafka's router looks first of all."""
     is_nameless = request.protocol_type is None or request.protocol_name is None
-    if is_nameless and request.api_version >= _PROTOCOL_REQUIRED_SINCE:
-        return refused(request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    return None if request.group_id else refused(request, ErrorCode.INVALID_GROUP_ID)
-
-
-_DOOR_CHECKS: Mapping[type[Request], Callable[..., Response | None]] = {
-    JoinGroupRequest: _check_join,
-    SyncGroupRequest: _check_sync,
-}
+    return is_nameless and request.api_version >= _PROTOCOL_REQUIRED_SINCE

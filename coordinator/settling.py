@@ -6,7 +6,7 @@ one that is given up sends everybody elsewhere.
 
 from __future__ import annotations
 
-from coordinator.errors import ErrorCode
+from coordinator.errors import ErrorCode, InternalFault
 from coordinator.events import Event, EventKind
 from coordinator.expiry import on_expiry_timer, set_expiry_timer
 from coordinator.gating import arm_write_timer
@@ -21,7 +21,7 @@ from coordinator.protocol import (
     SyncGroupResponse,
 )
 from coordinator.rebalance import on_join_timer, prepare_rebalance
-from coordinator.refusals import write_failed
+from coordinator.refusals import refused, write_failed
 from coordinator.shard import Shard
 from coordinator.states import (
     COMPLETING_REBALANCE,
@@ -35,6 +35,7 @@ from coordinator.sync import assignment_failed, assignment_written, on_sync_time
 from coordinator.timers import ExpiryTimer, JoinTimer, SessionTimer, Timer, WriteTimer
 from coordinator.writes import (
     AssignmentStorage,
+    Continuation,
     ExpiryRun,
     GroupCreation,
     Operation,
@@ -44,11 +45,14 @@ from coordinator.writes import (
 
 def settle(operation: Operation, step: Step) -> None:
     """What the operation waited for is committed."""
-    then, request = operation.then, operation.request
-    if isinstance(then, AssignmentStorage):
-        assignment_written(then, step)
-    elif isinstance(then, StaticReturn):
-        static_return_written(then, step)
+    try:
+        if isinstance(operation.then, AssignmentStorage):
+            assignment_written(operation.then, step)
+        elif isinstance(operation.then, StaticReturn):
+            static_return_written(operation.then, step)
+    except InternalFault as fault:
+        step.note_fault(fault)
+    request = operation.request
     if request is None:
         return
     if operation.result is not None:
@@ -59,7 +63,20 @@ def settle(operation: Operation, step: Step) -> None:
 
 def fail(operation: Operation, error: ErrorCode, step: Step) -> None:
     """What the operation waited for failed, or took too long."""
-    then, request = operation.then, operation.request
+    try:
+        _undo(operation.then, error, step)
+    except InternalFault as fault:
+        step.note_fault(fault)
+    request = operation.request
+    if request is None:
+        return
+    if operation.result is not None:
+        step.reply(request, write_failed(request, error))
+    elif request.request_id in step.shard.unanswered:
+        answer_early(request, write_failed(request, error), step)
+
+
+def _undo(then: Continuation | None, error: ErrorCode, step: Step) -> None:
     if isinstance(then, AssignmentStorage):
         assignment_failed(then, error, step)
     elif isinstance(then, StaticReturn):
@@ -70,12 +87,24 @@ def fail(operation: Operation, error: ErrorCode, step: Step) -> None:
             answer_early(then.request, response, step)
     elif isinstance(then, ExpiryRun):
         set_expiry_timer(step.shard, step)
-    if request is None:
-        return
-    if operation.result is not None:
-        step.reply(request, write_failed(request, error))
-    elif request.request_id in step.shard.unanswered:
-        answer_early(request, write_failed(request, error), step)
+
+
+def answer_fault(request: Request, step: Step) -> None:
+    """Tell the caller that the coordinator failed inside; its group may hold the request still."""
+    response = refused(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    if _is_parked(step.shard, request):
+        answer_early(request, response, step)
+    else:
+        step.reply(request, response)
+
+
+def _is_parked(shard: Shard, request: Request) -> bool:
+    if not isinstance(request, JoinGroupRequest | SyncGroupRequest):
+        return False
+    group = shard.groups.get(request.group_id or "")
+    return group is not None and any(
+        request in (member.awaiting_join, member.awaiting_sync) for member in group.members.values()
+    )
 
 
 def answer_early(request: Request, response: Response, step: Step) -> None:

@@ -30,6 +30,9 @@ COMPLETING_REBALANCE = GroupState.COMPLETING_REBALANCE
 STABLE = GroupState.STABLE
 DEAD = GroupState.DEAD
 
+#: States in which a group has no members, so that nobody's request can be a member's.
+NOBODY_THERE = frozenset({EMPTY, DEAD})
+
 # fmt: off
 
 #: Where a classic group may go next. A move missing here is a bug of ours, never of a client.

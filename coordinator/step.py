@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
-from coordinator.errors import ErrorCode
+from coordinator.errors import ErrorCode, InternalFault
 from coordinator.events import Event, EventKind
 from coordinator.outcome import Reply
 from coordinator.protocol import (
@@ -112,6 +112,18 @@ class Step:
                 detail=detail,
             )
         )
+
+    def tell_new_leader(self, group: Group, before: str | None, why: str) -> None:
+        """Note who leads now, if that has changed and anyone does."""
+        if group.leader_id is not None and group.leader_id != before:
+            leader = group.members[group.leader_id]
+            self.tell(EventKind.LEADER_ELECTED, group, member=leader, detail=why)
+
+    def note_fault(self, fault: InternalFault) -> None:
+        """Kafka fails here: what was done stays, what was to be written is lost."""
+        self.records.clear()
+        self.then = None
+        self.events.append(Event(kind=EventKind.INTERNAL_FAULT, detail=str(fault)))
 
     def move(self, group: Group, target: GroupState, reason: str) -> None:
         """Move a group, and say so."""

@@ -16,8 +16,7 @@ from coordinator.records import GroupRecord
 from coordinator.shard import Shard
 from coordinator.states import (
     COMPLETING_REBALANCE,
-    DEAD,
-    EMPTY,
+    NOBODY_THERE,
     STABLE,
     SYNC_ANSWERS,
     WRITE_ERRORS,
@@ -55,10 +54,10 @@ def sync_group(shard: Shard, request: SyncGroupRequest, step: Step) -> None:
 
 def _refusal_of(group: Group | None, request: SyncGroupRequest) -> ErrorCode | None:
     """Why this sync is none of the current generation; what a group has not set conflicts never."""
-    if group is None or group.state is EMPTY:
+    if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if group.state is DEAD:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if group.state in NOBODY_THERE:
+        return ErrorCode[SYNC_ANSWERS[group.state].value]
     refusal = group.refusal_of(request.member_id, request.group_instance_id)
     if refusal is not None:
         return refusal
@@ -132,9 +131,7 @@ def on_sync_timer(group: Group, timer: SyncTimer, step: Step) -> None:
     for member in dropped:
         step.cancel_timer(member.session_timer)
         step.tell(EventKind.MEMBER_REMOVED, group, member=member, detail="it never synced")
-    if group.leader_id is not None and group.leader_id != leader_before:
-        leader = group.members[group.leader_id]
-        step.tell(EventKind.LEADER_ELECTED, group, member=leader, detail="the leader never synced")
+    step.tell_new_leader(group, leader_before, "the leader never synced")
     # A static member that was replaced before it synced left its old id here: Kafka rebalances
     # for this ghost although everyone has synced.
     prepare_rebalance(group, f"{', '.join(late)} never synced", step)

@@ -42,6 +42,20 @@ def detections(events: DataFrame) -> DataFrame:
         F.col(c.AT_MS).alias(c.REMOVED_MS),
         F.col(c.DETAIL).alias(c.REASON),
     )
-    return crashes.join(removals, on=[c.RUN, c.GROUP, c.MEMBER], how="left").select(
-        c.RUN, c.GROUP, c.CLIENT, c.MEMBER, c.CRASHED_MS, c.REMOVED_MS, c.REASON
+    is_same = [
+        F.col(f"crash.{name}") == F.col(f"removal.{name}") for name in (c.RUN, c.GROUP, c.MEMBER)
+    ]
+    is_later = F.col(f"removal.{c.REMOVED_MS}") >= F.col(f"crash.{c.CRASHED_MS}")
+    of_a_crash = [F.col(f"crash.{name}") for name in (c.RUN, c.GROUP, c.CLIENT, c.MEMBER)]
+    # A load may bring a dead member back, to be removed once more: the first removal counts.
+    first = F.min(F.struct(f"removal.{c.REMOVED_MS}", f"removal.{c.REASON}"))
+    return (
+        crashes.alias("crash")
+        .join(removals.alias("removal"), on=[*is_same, is_later], how="left")
+        .groupBy(*of_a_crash, F.col(f"crash.{c.CRASHED_MS}"))
+        .agg(first.alias("first"))
+        .select(
+            *(c.RUN, c.GROUP, c.CLIENT, c.MEMBER, c.CRASHED_MS),
+            *(f"first.{c.REMOVED_MS}", f"first.{c.REASON}"),
+        )
     )

@@ -32,7 +32,10 @@ def tuple_of(kind: type) -> Callable[[Any, Attribute[Any], Any], None]:
 
 @frozen(kw_only=True)
 class Request:
-    """What every request has: an id to answer to, and who sent it in which version."""
+    """What every request has: an id to answer to, and who sent it in which version.
+
+    The host numbers requests; no two that are under way may have the same number.
+    """
 
     API_KEY: ClassVar[int]
     VERSIONS: ClassVar[range]

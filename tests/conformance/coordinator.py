@@ -81,7 +81,7 @@ def config_of(case_config: Words) -> GroupConfig:
     for name, value in case_config.items():
         if value is not None:
             settings[_CONFIG_NAMES.get(name, name)] = value
-    return GroupConfig(**settings)
+    return GroupConfig.from_properties(settings)
 
 
 @define(eq=False)
@@ -147,6 +147,13 @@ class Player:
             return
         if number not in self.host.replies:
             raise self._mismatch(f"expected {step['expect']}, got no answer")
+        rows = self._words(number).get("partitions")
+        if (
+            step["do"] == "commit"
+            and rows is not None
+            and len(rows) != len(step["args"]["offsets"])
+        ):
+            raise self._mismatch(f"{len(step['args']['offsets'])} offsets, {len(rows)} rows")
         self._assert_answer(number, step, step.get("as"), step.get("tag"))
 
     def _expect_response(self, step: Words) -> None:
@@ -190,6 +197,7 @@ class Player:
         """The periodic cleanup runs by its own timer."""
 
     def _fail_next_append(self, step: Words) -> None:
+        self.host.next_errors.clear()  # a later word replaces an earlier one
         self.host.next_errors.append(ErrorCode[step["error"]])
 
     # --- answers ---

@@ -63,11 +63,26 @@ def test_a_setting_without_a_bound_may_be_negative(name):
     assert getattr(GroupConfig.from_properties({name: -7}), in_snake_case(name)) == -7
 
 
-@pytest.mark.parametrize("value", ["3000", 3000.0, None, True, 2**31, -(2**31) - 1])
+@pytest.mark.parametrize("value", ["3 s", 3000.0, None, True, 2**31, -(2**31) - 1])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_that_is_no_java_int_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=in_snake_case(name)):
         GroupConfig.from_properties({name: value})
+
+
+def test_a_brokers_properties_may_be_pasted_as_text():
+    config = GroupConfig.from_properties(
+        {"group.max.size": "250", "group.coordinator.rebalance.protocols": "classic, consumer"}
+    )
+
+    assert config.group_max_size == 250
+    assert config.group_coordinator_rebalance_protocols == ("classic", "consumer")
+
+
+@pytest.mark.parametrize("value", ["", "modern", (), ("classic", "modern"), None])
+def test_rebalance_protocols_that_nobody_knows_are_refused(value):
+    with pytest.raises(ValueError, match="group_coordinator_rebalance_protocols must name some"):
+        GroupConfig.from_properties({"group.coordinator.rebalance.protocols": value})
 
 
 def test_an_unknown_setting_is_refused_by_name():
@@ -78,7 +93,7 @@ def test_an_unknown_setting_is_refused_by_name():
 def test_every_setting_of_kafka_is_in_the_list_above():
     names = [each.metadata["kafka_name"] for each in fields(GroupConfig) if each.metadata]
 
-    assert sorted(names) == sorted(NAMES)
+    assert sorted(names) == sorted([*NAMES, "group.coordinator.rebalance.protocols"])
 
 
 def test_retention_in_minutes_does_not_overflow():

@@ -140,7 +140,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         file="coordinator/rebalance.py",
         inside="complete_join",
-        line="step.set_timer(JoinTimer(group.group_id), group.rebalance_timeout_ms)",
+        line="step.set_timer(JoinTimer(group.group_id), max(group.rebalance_timeout_ms, 1))",
         faulty="pass",
         says="The wait for static members that did not rejoin is not begun again.",
     ),
@@ -321,8 +321,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="coordinator/machine.py",
-        line="if request.require_stable:",
-        faulty="if False:",
+        line="and not request.require_stable:",
+        faulty="and True:",
         says="A stable fetch does not wait for the writes before it.",
     ),
     Fault(
@@ -340,13 +340,13 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="coordinator/machine.py",
-        line="if gather.missing:",
+        line="if not gather.is_whole:",
         faulty="if False:",
         says="A request that concerns several shards is answered by each of them.",
     ),
     Fault(
         file="coordinator/machine.py",
-        line="if type(request) is DeleteGroupsRequest and shard.waiting.writes:",
+        line="if isinstance(request, DeleteGroupsRequest) and shard.waiting.writes:",
         faulty="if False:",
         says="A group is deleted before the writes that came first are committed.",
     ),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from tests.mutants import coordinator
+from tests.mutants import coordinator, coordinator_tables
 from tests.mutants.faults import Fault
 
 
@@ -32,7 +32,7 @@ def _files_of(path: Path) -> list[Path]:
 
 ROOMS: tuple[Room, ...] = (
     Room(
-        faults=coordinator.FAULTS,
+        faults=coordinator.FAULTS + coordinator_tables.TABLE_FAULTS,
         tests=("tests/coordinator", "tests/conformance/test_coordinator.py"),
         tests_last=(
             "tests/conformance/test_coordinator.py",

@@ -20,7 +20,7 @@ TEST_SETTINGS = {"group_initial_rebalance_delay_ms": 0, "offsets_topic_num_parti
 
 def a_config(**settings: int) -> GroupConfig:
     """Settings of a broker under test."""
-    return GroupConfig(**(TEST_SETTINGS | settings))
+    return GroupConfig.from_properties(TEST_SETTINGS | settings)
 
 
 def a_broker(
