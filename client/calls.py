@@ -187,6 +187,8 @@ class AsyncConsumer:
         finally:
             self.is_waiting_in_poll = False
         timer.update(poll_timer.current_ms)
+        if is_endless:
+            timer.reset(timer.timeout_ms)  # As if a poll had ended just now and the next begun.
         return self.fetcher.collect()
 
     async def _send_fetches(self) -> int:
