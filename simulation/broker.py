@@ -16,6 +16,7 @@ from attrs import define, field, frozen
 from client.messages import FetchRequest
 from coordinator import ErrorCode, Event, EventKind, GroupCoordinator, Outcome, Reply, TimerQueue
 from coordinator.outcome import Write
+from coordinator.protocol import Request
 from coordinator.timers import (
     CancelTimer,
     ExpiryTimer,
@@ -34,6 +35,10 @@ from simulation.network import Message, Network
 from simulation.offsets_log import OffsetsLog
 from simulation.recorder import Cause, Recorder
 
+#: Requests that change nothing for the other members of a group.
+_TOUCHING_NOBODY_ELSE = frozenset(
+    {"FindCoordinator", "Heartbeat", "OffsetCommit", "OffsetFetch", "ListOffsets"}
+)
 _WRITES_FAIL_WITH = ErrorCode.NOT_ENOUGH_REPLICAS
 
 
@@ -72,8 +77,8 @@ class Broker:
     new_machine: Callable[[], GroupCoordinator]
     #: What becomes of a fetch that finds nothing.
     park: Callable[[Message], None]
-    #: Called before a request touches a group.
-    before_touching: Callable[[Message], None]
+    #: Called before something touches a whole group.
+    before_touching: Callable[[str], None]
     clients: dict[str, str]
     machine: GroupCoordinator = field(init=False)
     data: DataAnswers = field(init=False)
@@ -141,7 +146,8 @@ class Broker:
         if answer is not None:
             self._reply(message, answer, message.received)
             return
-        self.before_touching(message)
+        if message.kind not in _TOUCHING_NOBODY_ELSE:
+            self.before_touching(message.facts.get("group") or "")
         self.machine.view = self.cluster.view()
         self._open[request.request_id] = message
         outcome = self.machine.on_request(request, now_ms)
@@ -258,8 +264,10 @@ class Broker:
         if self.cluster.offsets_leaders[write.shard] == self.id:
             log = self.logs.setdefault(write.shard, OffsetsLog())
             offset = log.end_offset
-            log.append(write.records)
-            if message is None or not message.is_repeat:
+            if message is not None and message.is_repeat:
+                log.repeat(write.records)
+            else:
+                log.append(write.records)
                 written = self.recorder.record(
                     WorldEventKind.WRITE_COMMITTED,
                     now_ms,
@@ -273,7 +281,31 @@ class Broker:
                 )
         self.carry_out(self.machine.on_append(write, None, now_ms), written, message)
 
+    def take_quietly(self, request: Request, at_ms: int, cause: Cause) -> None:
+        """Handle the last of many requests that changed nothing, at its own time."""
+        outcome = self.machine.on_request(request, at_ms)
+        self._set(outcome, cause, at_ms)
+        for write in outcome.writes:
+            log = self.logs.setdefault(write.shard, OffsetsLog())
+            log.repeat(write.records)
+            self._set(self.machine.on_append(write, None, at_ms), cause, at_ms)
+        self._arrange_wake()
+
+    def _set(self, outcome: Outcome, cause: Cause, at_ms: int) -> None:
+        for change in outcome.timers:
+            if isinstance(change, SetTimer):
+                self._settings[change.timer] = Setting(cause, at_ms)
+        self._timers.apply(outcome.timers)
+
     # --- timers ---
+
+    def restore_timer(self, timer: SessionTimer) -> None:
+        """Let a timer that was forgotten wake somebody again."""
+        slot = self.machine.slots.get(self.machine.shard_of(timer.group_id))
+        armed = None if slot is None or slot.shard is None else slot.shard.timers.get(timer)
+        if armed is not None:
+            self._timers.apply((armed,))
+            self._arrange_wake()
 
     def forget_timer(self, timer: Timer) -> None:
         """Nobody is to be woken by this one until it is set again."""
@@ -328,6 +360,7 @@ class Broker:
             facts["topic"], facts["partition"] = OFFSETS_TOPIC, timer.shard
         else:
             facts["group"] = timer.group_id
+            self.before_touching(timer.group_id)
         if isinstance(timer, SessionTimer):
             facts["member"] = timer.member_id
             facts["client"] = self.clients.get(timer.member_id)

@@ -19,6 +19,7 @@ from coordinator.protocol import (
     UNKNOWN_MEMBER_ID,
     OffsetCommitRequest,
     OffsetFetchResponse,
+    Request,
 )
 from simulation.cluster import TopicPartition
 from simulation.events import Facts, WorldEventKind
@@ -26,7 +27,7 @@ from simulation.facts import error_of
 from simulation.kernel import Kernel
 from simulation.network import Message
 from simulation.programs import Program, Running
-from simulation.recorder import Recorder
+from simulation.recorder import Fold, Recorder
 
 W = WorldEventKind
 
@@ -59,6 +60,9 @@ class ConsumerBook:
     acknowledged: dict[TopicPartition, int] = field(factory=dict, init=False)
     last_beat: Message | None = field(default=None, init=False)
     last_repeat: Message | None = field(default=None, init=False)
+    last_heard: Message | None = field(default=None, init=False)
+    #: The latest look at metadata: what was asked and what was answered.
+    last_metadata: tuple[Request, object] | None = field(default=None, init=False)
     _owned: tuple[TopicPartition, ...] = field(default=(), init=False)
     _owned_facts: Facts = field(factory=Facts, init=False)
     _unfetched: set[TopicPartition] = field(factory=set, init=False)
@@ -89,7 +93,7 @@ class ConsumerBook:
 
     def _forget(self) -> None:
         self.acknowledged.clear()
-        self.last_beat = self.last_repeat = None
+        self.last_beat = self.last_repeat = self.last_heard = self.last_metadata = None
         self._owned, self._unfetched, self._in_hand = (), set(), ()
         self._expected.clear()
         self._committed.clear()
@@ -123,7 +127,10 @@ class ConsumerBook:
     def _note(self, message: Message, response: object) -> None:
         """Count what repeats, and remember what a later row will speak of."""
         request = message.request
-        if message.kind == "Heartbeat" or message.is_repeat:
+        self.last_heard = message
+        if message.kind == "Metadata":
+            self.last_metadata = request, response
+        elif message.kind == "Heartbeat" or message.is_repeat:
             if error_of(response) == "NONE":
                 self._count(message)
         elif isinstance(request, OffsetCommitRequest):
@@ -138,8 +145,7 @@ class ConsumerBook:
 
     def _count(self, message: Message) -> None:
         fold = self.recorder.fold(self.name, message.facts.get("set_by"))
-        if fold.is_empty:
-            fold.facts = {**message.facts, "set_by": None, "request": None, "connection": None}
+        self.begin_fold(fold, message)
         now_ms = self.kernel.now_ms
         if message.is_repeat:
             fold.commits.add(message.sent_ms, now_ms)
@@ -147,6 +153,11 @@ class ConsumerBook:
         else:
             fold.beats.add(message.sent_ms, now_ms)
             self.last_beat = message
+
+    def begin_fold(self, fold: Fold, message: Message) -> None:
+        """Say of whom this counts the repetitions, unless it is said already."""
+        if fold.is_empty:
+            fold.facts = {**message.facts, "set_by": None, "request": None, "connection": None}
 
     def _on_commit_answered(self, request: OffsetCommitRequest, error: str) -> None:
         kind = W.COMMIT_ACKNOWLEDGED if error == "NONE" else W.COMMIT_FAILED

@@ -118,7 +118,7 @@ class ConsumerHost(ConsumerBook):
         self._touch()
         self.cause = self._record(W.CONSUMER_PAUSED, cause)
         self.is_paused = True
-        self._cancel_wake()
+        self.cancel_wake()
         for connection in list(self.connections.values()):
             self.on_pause(connection)
         return self.cause
@@ -144,7 +144,7 @@ class ConsumerHost(ConsumerBook):
             facts["detail"] = why
             self.recorder.record(W.PARTITION_LOST, self.kernel.now_ms, cause, **facts)
         self._owned = ()
-        self._cancel_wake()
+        self.cancel_wake()
         for connection in list(self.connections.values()):
             self.network.close(connection)
         self.connections.clear()
@@ -167,6 +167,7 @@ class ConsumerHost(ConsumerBook):
 
     def hear(self, message: Message, response: object, replied: int | None) -> None:
         """An answer arrives."""
+        self.before_touching(self)
         if self.is_paused and message.connection.is_open:
             self._inbox.append(partial(self.hear, message, response, replied))
             return
@@ -187,6 +188,7 @@ class ConsumerHost(ConsumerBook):
 
     def hear_reset(self, connection: Connection, cause: int | None) -> None:
         """A connection turns out to be gone."""
+        self.before_touching(self)
         if self.connections.get(connection.name) is not connection or self.machine is None:
             return
         if self.is_paused:
@@ -309,12 +311,11 @@ class ConsumerHost(ConsumerBook):
         elif isinstance(request, OffsetCommitRequest):
             message.is_repeat = self._is_repeat(request)
         if kind not in _WITHOUT_ROWS and not message.is_repeat:
+            self.recorder.close(self.name)  # so that the request's id is the number of its row
             facts["request_id"] = self.recorder.recorded + 1
             message.row = self.recorder.record(
                 W.REQUEST_SENT, self.kernel.now_ms, self.cause, **facts
             )
-            if message.row != facts["request_id"]:
-                facts["request_id"] = message.row
         else:
             facts["set_by"] = self.cause
         self.network.send(message)
@@ -337,7 +338,12 @@ class ConsumerHost(ConsumerBook):
         self._wake = turn
         self.kernel.at(turn, self.wake)
 
-    def _cancel_wake(self) -> None:
+    def expect_wake(self, turn: Turn) -> None:
+        """It has been arranged that this consumer wakes then."""
+        self._wake = turn
+
+    def cancel_wake(self) -> None:
+        """Let nothing but news wake this consumer."""
         if self._wake is not None:
             self.kernel.cancel(self._wake)
             self._wake = None

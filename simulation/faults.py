@@ -80,6 +80,7 @@ class Faults(Producers):
         """Let them speak again; what waited on the way goes on."""
         for link in self._links(client, brokers):
             self._heal(f"partition {client} from broker {link.broker}", client)
+            link.changed_ms = self.stage.kernel.now_ms
             link.is_silent_to_broker = link.is_silent_to_client = False
             link.release()
         self.stage.show_links(client)
@@ -96,6 +97,7 @@ class Faults(Producers):
         """Let them arrive now."""
         for link in self._links(client, brokers):
             self._heal(f"hold {request or 'all'} of {client} to broker {link.broker}", client)
+            link.changed_ms = self.stage.kernel.now_ms
             link.held_kinds.discard(request)
             link.release()
 
@@ -247,6 +249,7 @@ class Faults(Producers):
         ]
 
     def _disturb(self, link: Link) -> None:
+        link.changed_ms = self.stage.kernel.now_ms
         for connection in self.stage.connections_over(link):
             self.stage.idle.on_disturbed(connection)
 

@@ -8,6 +8,7 @@ never otherwise. A request that is sent behind it is handled when the fetch woul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from attrs import define, field
@@ -65,6 +66,8 @@ class IdleFetches:
     kernel: Kernel
     network: Network
     cluster: SimulatedCluster
+    #: Called before a fetch of this client is looked at.
+    before_look: Callable[[str], None] = field(default=lambda _client: None)
     _by_partition: dict[TopicPartition, dict[str, Connection]] = field(factory=dict)
 
     def park(self, message: Message) -> None:
@@ -101,6 +104,7 @@ class IdleFetches:
 
     def on_disturbed(self, connection: Connection) -> None:
         """The link or the consumer is not what it was: the present round is the last."""
+        self.before_look(connection.peer.name)
         idle = connection.idle
         if not isinstance(idle, IdleFetch) or idle.is_real:
             return
@@ -179,6 +183,7 @@ class IdleFetches:
         idle.look = None
         if connection.idle is not idle:
             return
+        self.before_look(connection.peer.name)
         if connection.handled not in (None, idle.message):
             # That one is answered first: it was put before this fetch when it came.
             self._look_later(connection, idle)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -42,6 +42,8 @@ class Kernel:
     now_ms: int = field(default=0, init=False)
     #: How many turns have been run.
     turns: int = field(default=0, init=False)
+    #: The turn that is being run; None between turns.
+    current: Turn | None = field(default=None, init=False)
     _turns: list[Turn] = field(factory=list, init=False)
     _actions: dict[Turn, Callable[[], None]] = field(factory=dict, init=False)
 
@@ -73,7 +75,30 @@ class Kernel:
             return
         self.now_ms = turn.at_ms
         self.turns += 1
+        self.current = turn
         action()
+        self.current = None
+
+    def play_aside(self, starts: Iterable[tuple[Turn, Callable[[], None]]]) -> None:
+        """Make up for what was not played: run these, and what they lead to, up to the present.
+
+        Nothing else moves meanwhile. What lies beyond the present takes its place among the rest.
+        """
+        now_ms, current = self.now_ms, self.current
+        # Between turns, all of the present is over.
+        present = Turn(now_ms + 1, Rank.TIMER) if current is None else current
+        turns, actions = self._turns, self._actions
+        self._turns, self._actions = [], {}
+        self.now_ms = 0
+        for turn, action in starts:
+            self.at(turn, action)
+        while self._turns and self._turns[0] < present:
+            self.step()
+        aside = self._actions
+        self._turns, self._actions = turns, actions
+        self.now_ms, self.current = now_ms, current
+        for turn, action in aside.items():
+            self.at(turn, action)
 
     def run_until(self, end_ms: int) -> None:
         """Run every turn up to this time, those at `end_ms` included."""

@@ -104,6 +104,8 @@ class Link:
     #: The kinds of requests that do not get through at the moment; "" stands for all.
     held_kinds: set[str] = field(factory=set)
     held: list[Callable[[], None]] = field(factory=list)
+    #: When its rules last changed.
+    changed_ms: int = -1
     _slow: Law | None = None
 
     @property

@@ -20,16 +20,17 @@ class OffsetsLog:
 
     def append(self, records: Iterable[Record]) -> None:
         """Take these records."""
+        new = tuple(records)
+        self.end_offset += len(new)
+        self.repeat(new)
+
+    def repeat(self, records: Iterable[Record]) -> None:
+        """Take records that say again what is there; they do not count, so none is missed."""
         latest = self._latest
         for record in records:
-            self.end_offset += 1
             key = _key_of(record)
             latest.pop(key, None)
             latest[key] = record
-
-    def skip(self, count: int) -> None:
-        """So many records were written and replaced again; nobody will ever read them."""
-        self.end_offset += count
 
     def records(self) -> tuple[Record, ...]:
         """What a broker reads that takes this partition over."""

@@ -42,6 +42,7 @@ class Producers:
         """
         stage = self.stage
         retention_ms = None if retention is None else milliseconds(retention)
+        stage.wake_all()
         stage.cluster.create_topic(name, partitions, retention_ms)
         self._record(WorldEventKind.TOPIC_CREATED, topic=name, count=partitions)
         if records_per_s:
@@ -76,6 +77,7 @@ class Producers:
 
     def add_partitions(self, topic: str, total: int) -> None:
         """Let a topic have so many partitions from now on."""
+        self.stage.wake_all()
         self.stage.cluster.add_partitions(topic, total)
         self._record(WorldEventKind.PARTITIONS_ADDED, topic=topic, count=total)
         self.stage.on_cluster_changed()
@@ -83,6 +85,7 @@ class Producers:
     def delete_topic(self, topic: str) -> None:
         """Let a topic be gone, with its records and the positions in it."""
         stage = self.stage
+        stage.wake_all()
         gone = stage.cluster.view().topics or {}
         found = gone[topic]
         partitions = len(stage.cluster.topics[topic].logs)

@@ -85,6 +85,8 @@ class Recorder:
     sink: Sink
     recorded: int = 0
     now_ms: Callable[[], int] = field(default=lambda: 0)
+    #: Called before a member's fold becomes a row: its quiet time is to be counted first.
+    before_closing: Callable[[str], None] = field(default=lambda _client: None)
     watchers: list[Callable[[Row], None]] = field(factory=list)
     _folds: dict[str, Fold] = field(factory=dict, init=False)
 
@@ -121,12 +123,13 @@ class Recorder:
         """The row behind a cause; a fold that has counted something becomes one."""
         if not isinstance(cause, Fold):
             return cause
-        if cause.seq is None and not cause.is_empty:
+        if cause.seq is None:
             self.close(cause.client)
         return cause.since if cause.seq is None else cause.seq
 
     def close(self, client: str) -> None:
         """Let what was counted become rows."""
+        self.before_closing(client)
         fold = self._folds.pop(client, None)
         if fold is None or fold.is_empty:
             return
@@ -143,5 +146,5 @@ class Recorder:
 
     def close_all(self) -> None:
         """Let everything that was counted become rows, by name."""
-        for client in sorted(self._folds):
+        for client in sorted(self._folds):  # closing one never opens another
             self.close(client)

@@ -35,6 +35,22 @@ class FrozenClock(Protocol):
         """Move on by so many seconds."""
 
 
+class QuietTime(Protocol):
+    """What keeps lulls (simulation/quiet.py)."""
+
+    def after_step(self, host: ConsumerHost) -> None:
+        """See whether a consumer can be left alone."""
+
+    def wake_client(self, client: str) -> None:
+        """End a member's lull."""
+
+    def wake_group(self, group: str) -> None:
+        """End the lulls of a group."""
+
+    def wake_all(self) -> None:
+        """End every lull."""
+
+
 @define(eq=False, kw_only=True)
 class Stage:
     """The parts of a run."""
@@ -62,6 +78,8 @@ class Stage:
     trouble: LogTrouble = field(factory=LogTrouble, init=False)
     #: The row with which the run began.
     started: int = field(init=False)
+    #: Who is left alone at the moment; None where everything is played.
+    lulls: QuietTime | None = field(default=None, init=False)
     #: How many requests raw members have sent.
     raw_requests: int = field(default=0, init=False)
     _results: dict[str, ResultStore] = field(factory=dict, init=False)
@@ -84,6 +102,8 @@ class Stage:
         self.cluster = SimulatedCluster(self.broker_ids, shards, self.seed)
         self.network = Network(kernel, self.seed, self.law)
         self.idle = IdleFetches(kernel, self.network, self.cluster)
+        self.recorder.before_closing = self.before_touching_client
+        self.idle.before_look = self.before_touching_client
         self.network.lost = self._on_lost
         self.network.pass_idle = self.idle.pass_idle
         self.network.forget_idle = self.idle.forget
@@ -108,7 +128,7 @@ class Stage:
             trouble=self.trouble,
             new_machine=self._new_machine,
             park=self.idle.park,
-            before_touching=self._before_touching,
+            before_touching=self.before_touching_group,
             clients=self.clients,
         )
 
@@ -132,6 +152,8 @@ class Stage:
             recorder=self.recorder,
             brokers_of=self.broker_behind,
             on_pause=self.idle.on_disturbed,
+            after_step=self._after_step,
+            before_touching=self._before_touching_host,
         )
         self.hosts[role.name] = host
         return host
@@ -222,6 +244,7 @@ class Stage:
 
     def settle(self) -> None:
         """Let everything that is only counted become rows."""
+        self.wake_all()
         self.recorder.close_all()
 
     def require_broker(self, broker: int) -> Broker:
@@ -260,17 +283,35 @@ class Stage:
             for partition in range(len(self.cluster.topics[name].logs)):
                 self.idle.on_log_changed((name, partition))
 
+    # --- quiet time ---
+
     def before_touching_client(self, client: str) -> None:
         """Something is about to happen to a client."""
+        if self.lulls is not None:
+            self.lulls.wake_client(client)
+
+    def before_touching_group(self, group: str) -> None:
+        """Something is about to happen to a group."""
+        if self.lulls is not None:
+            self.lulls.wake_group(group)
 
     def wake_shard(self, shard: int) -> None:
         """Something is about to happen to the groups of a shard."""
+        for group in sorted({host.role.group for host in self.hosts.values()}):
+            if self.shard_of(group) == shard:
+                self.before_touching_group(group)
 
     def wake_all(self) -> None:
         """Something is about to happen to everybody."""
+        if self.lulls is not None:
+            self.lulls.wake_all()
 
-    def _before_touching(self, message: Message) -> None:
-        """A request is about to touch its group."""
+    def _after_step(self, host: ConsumerHost) -> None:
+        if self.lulls is not None:
+            self.lulls.after_step(host)
+
+    def _before_touching_host(self, host: ConsumerHost) -> None:
+        self.before_touching_client(host.name)
 
     def _on_lost(self, message: Message, why: str) -> None:
         if message.row is not None:

@@ -28,6 +28,7 @@ from simulation.faults import Fault, Faults
 from simulation.kernel import Rank, Turn
 from simulation.measures import Rebalance, measure
 from simulation.programs import Application, PollLoopProgram, Program, UserProgram
+from simulation.quiet import Lulls
 from simulation.raw_member import RawMember
 from simulation.recorder import MemorySink, Sink
 from simulation.stage import FrozenClock, Quiet, Stage
@@ -87,6 +88,8 @@ class Simulation(Faults):
             sink=self.sink,
             clock=self.clock,
         )
+        if self.quiet == "skip":
+            self.stage.lulls = Lulls(self.stage)
 
     # --- who is there ---
 

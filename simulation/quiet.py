@@ -1,0 +1,477 @@
+"""What need not be played while nothing happens: the lulls of members.
+
+A member is in a lull when nothing but heartbeats, commits of unchanged positions and looks at
+unchanged metadata would happen to it. It is woken before anything else touches it: counters and
+deadlines jump to the last moment at which nothing of its was on the wire, and from there the
+ordinary code plays on, aside from everybody else, up to the present. That is exact because every
+draw is a function of the moment; `Simulation(quiet="play")` plays every beat and gives the same
+rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from attrs import define, evolve, field, frozen
+
+from client.consumer import Consumer
+from client.group import GroupClient
+from client.messages import FetchRequest, MetadataRequest
+from client.settings import ConsumerConfig
+from client.states import MemberState
+from coordinator import GroupState
+from coordinator.protocol import OffsetCommitRequest
+from coordinator.timers import SessionTimer
+from simulation.broker import Broker
+from simulation.chance import draw
+from simulation.consumer_host import ConsumerHost
+from simulation.idle_fetch import IdleFetch
+from simulation.kernel import Rank, Turn
+from simulation.network import Connection, Message
+from simulation.stage import Stage
+
+#: A network wait is never longer than this, so beats that are further apart are played.
+_WAIT_MS_MAX = 5_000
+#: So many beats back we look for a clean moment before we play the whole lull.
+_LAPS_MAX = 200
+
+
+@frozen
+class Exchange:
+    """A request of a lull and its answer: when it was sent, handled and heard."""
+
+    sent_ms: int
+    handled_ms: int
+    heard_ms: int
+
+
+@define(eq=False)
+class Lull:
+    """One member's quiet time: when its next commit and look at metadata are due."""
+
+    host: ConsumerHost
+    connection: Connection
+    broker: Broker
+    beat: Message
+    interval_ms: int
+    #: No answer takes longer.
+    round_trip_ms: int
+    commit: Message | None
+    commit_at_ms: int
+    commit_interval_ms: int
+    refresh_at_ms: int
+    timer: SessionTimer
+    #: When it ends by itself, if it does.
+    end: Turn | None = None
+
+
+@define(eq=False)
+class Jump:
+    """Where a lull is resumed: right after the last pass before a clean moment."""
+
+    clean_ms: int
+    beats: int
+    commits: int
+    exchanges: list[Exchange]
+    last_beat: Exchange
+    last_commit: Exchange | None
+    refreshes: list[Exchange]
+
+    @property
+    def pass_times(self) -> list[int]:
+        """When the consumer last looked around, in order."""
+        times = [self.last_beat.heard_ms]
+        for each in (*self.exchanges, *self.refreshes[-1:]):
+            times += [each.sent_ms, each.heard_ms]
+        return sorted(time for time in times if self.last_beat.sent_ms <= time < self.clean_ms)
+
+
+@define(eq=False)
+class Lulls:
+    """Who is in a lull."""
+
+    stage: Stage
+    _lulls: dict[str, Lull] = field(factory=dict, init=False)
+    _by_group: dict[str, dict[str, None]] = field(factory=dict, init=False)
+    _is_waking: bool = field(default=False, init=False)
+
+    # --- falling into it ---
+
+    def after_step(self, host: ConsumerHost) -> None:
+        """See whether a consumer can be left alone from here on."""
+        beat = host.last_beat
+        if self._is_waking or beat is None or host.last_heard is not beat:
+            return
+        lull = self._lull_of(host, beat)
+        if lull is None:
+            return
+        self._lulls[host.name] = lull
+        self._by_group.setdefault(host.role.group, {})[host.name] = None
+        host.cancel_wake()
+        lull.broker.forget_timer(lull.timer)
+        if not _has_a_broker_to_ask(host):
+            # The next look at metadata opens a connection, which is an event.
+            lull.end = Turn(lull.refresh_at_ms, Rank.CONSUMER, host.name, "lull")
+            self.stage.kernel.at(lull.end, partial(self.wake_client, host.name))
+
+    def _lull_of(self, host: ConsumerHost, beat: Message) -> Lull | None:
+        machine, connection = host.machine, beat.connection
+        group = None if machine is None else machine.calls.group
+        if machine is None or group is None or not _is_blocked(host, machine, connection):
+            return None
+        broker = self.stage.brokers[connection.link.broker]
+        round_trip_ms = 2 * connection.link.present_law.longest_ms
+        commit = host.last_repeat
+        owns_nothing = not machine.calls.subscriptions.assigned_partitions
+        if owns_nothing or not group.commits.is_auto_commit:
+            commit = None
+        elif commit is None or not self._is_all(commit, machine):
+            return None
+        if not (
+            _has_time_between(host.role.config, round_trip_ms)
+            and self._is_settled(host, group, broker)
+            and self._is_wire_empty(host, machine, beat)
+            and self._knows_the_cluster(host, machine)
+        ):
+            return None
+        is_auto_commit = group.commits.is_auto_commit
+        return Lull(
+            host=host,
+            connection=connection,
+            broker=broker,
+            beat=beat,
+            interval_ms=host.role.config.heartbeat_interval_ms,
+            round_trip_ms=round_trip_ms,
+            commit=commit,
+            commit_at_ms=group.commits.auto_commit_timer.deadline_ms,
+            commit_interval_ms=host.role.config.auto_commit_interval_ms if is_auto_commit else 0,
+            refresh_at_ms=_refresh_due_ms(machine),
+            timer=SessionTimer(host.role.group, group.membership.generation.member_id),
+        )
+
+    def _is_settled(self, host: ConsumerHost, group: GroupClient, broker: Broker) -> bool:
+        membership = group.membership
+        found = self.stage.group(host.role.group)
+        if found is None or found.state is not GroupState.STABLE or not broker.is_up:
+            return False
+        return (
+            self.stage.coordinator_of(host.role.group) is broker
+            and membership.state is MemberState.STABLE
+            and membership.generation.generation_id == found.generation_id
+            and membership.generation.member_id in found.members
+            and not group.rebalancing.is_rejoin_needed_or_pending()
+            and not self.stage.trouble.of(self.stage.shard_of(host.role.group))
+        )
+
+    def _is_wire_empty(self, host: ConsumerHost, machine: Consumer, beat: Message) -> bool:
+        """Whether nothing is under way but fetches that go round idly, on links that are clear."""
+        for connection in host.connections.values():
+            link = connection.link
+            if not link.is_clear or link.changed_ms >= beat.sent_ms:
+                return False
+            if connection.handled is not None or connection.waiting:
+                return False
+        for sent in machine.in_flight:
+            idle = host.connections[sent.node.connection].idle
+            if not isinstance(sent.request, FetchRequest) or not isinstance(idle, IdleFetch):
+                return False
+            if idle.is_real:
+                return False
+            if idle.look is not None and idle.look.at_ms <= self.stage.kernel.now_ms + _WAIT_MS_MAX:
+                return False
+        unsent = machine.calls.client._unsent  # noqa: SLF001 (what waits has no other sign)
+        return not any(unsent.values())
+
+    def _knows_the_cluster(self, host: ConsumerHost, machine: Consumer) -> bool:
+        """Whether a look at metadata would bring nothing new."""
+        metadata, told = machine.calls.metadata, host.last_metadata
+        if told is None or metadata.update_requested:
+            return False
+        request, response = told
+        assert isinstance(request, MetadataRequest)
+        return (
+            metadata.next_request().topics == request.topics
+            and self.stage.cluster.metadata(request) is response
+        )
+
+    def _is_all(self, commit: Message, machine: Consumer) -> bool:
+        """Whether a commit says what the next one would say."""
+        request = commit.request
+        assert isinstance(request, OffsetCommitRequest)
+        said = {
+            (topic.name, each.partition_index): each.committed_offset
+            for topic in request.topics
+            for each in topic.partitions
+        }
+        positions = machine.calls.subscriptions.all_consumed()
+        return (
+            said == {place: known.offset for place, known in positions.items()}
+            and len(positions) == len(machine.calls.subscriptions.assigned_partitions)
+            and commit.facts.get("generation") == machine_generation(machine)
+        )
+
+    # --- waking ---
+
+    def wake_client(self, client: str) -> None:
+        """End a member's lull, if it is in one."""
+        if client in self._lulls:
+            self._wake([client])
+
+    def wake_group(self, group: str) -> None:
+        """End the lulls of a group's members."""
+        if self._by_group.get(group):
+            self._wake(sorted(self._by_group[group]))
+
+    def wake_all(self) -> None:
+        """End every lull."""
+        if self._lulls:
+            self._wake(sorted(self._lulls))
+
+    def _wake(self, clients: Iterable[str]) -> None:
+        starts = []
+        for client in clients:
+            lull = self._lulls.pop(client)
+            del self._by_group[lull.host.role.group][client]
+            if lull.end is not None:
+                self.stage.kernel.cancel(lull.end)
+            starts.append(self._resume(lull))
+        was_waking, self._is_waking = self._is_waking, True
+        try:
+            self.stage.kernel.play_aside(starts)
+        finally:
+            self._is_waking = was_waking
+
+    def _resume(self, lull: Lull) -> tuple[Turn, Callable[[], None]]:
+        """Set the member where its last lap begins; say when and how it is played on."""
+        host, machine = lull.host, lull.host.machine
+        assert machine is not None
+        jump = self._find_jump(lull, machine)
+        if jump is None:
+            lull.broker.restore_timer(lull.timer)
+            at_ms = max(machine.next_wakeup_ms, machine.clock.now_ms)
+        else:
+            self._jump(lull, jump, machine)
+            at_ms = machine.clock.now_ms
+        turn = Turn(at_ms, Rank.CONSUMER, host.name)
+        host.expect_wake(turn)
+        return turn, host.wake
+
+    # --- the closed form ---
+
+    def _find_jump(self, lull: Lull, machine: Consumer) -> Jump | None:
+        """The last clean moment before the present, and what has happened until then."""
+        now_ms, margin_ms = self.stage.kernel.now_ms, lull.round_trip_ms + 1
+        refreshes = self._refreshes(lull, machine, now_ms)
+        latest = (now_ms - margin_ms - lull.beat.sent_ms) // lull.interval_ms
+        for beats in range(latest, max(0, latest - _LAPS_MAX), -1):
+            clean_ms = lull.beat.sent_ms + beats * lull.interval_ms + margin_ms
+            commits = _due_before(clean_ms, lull.commit_at_ms, lull.commit_interval_ms)
+            last_commit_ms = lull.commit_at_ms + (commits - 1) * lull.commit_interval_ms
+            if commits and last_commit_ms > clean_ms - margin_ms:
+                continue
+            if any(each.sent_ms < clean_ms <= each.heard_ms for each in refreshes):
+                continue
+            return self._jump_to(lull, clean_ms, beats, commits, refreshes)
+        return None
+
+    def _jump_to(
+        self, lull: Lull, clean_ms: int, beats: int, commits: int, refreshes: list[Exchange]
+    ) -> Jump:
+        last_ms = lull.beat.sent_ms + beats * lull.interval_ms
+        last_commit_ms = lull.commit_at_ms + (commits - 1) * lull.commit_interval_ms
+        anchors = [last_ms] if lull.commit is None or not commits else [last_ms, last_commit_ms]
+        sent: set[tuple[int, bool]] = set()
+        for anchor_ms in anchors:
+            # What was sent longer before could not hold this one up.
+            since_ms = anchor_ms - 2 * lull.round_trip_ms
+            beats_until = _series(since_ms, anchor_ms, last_ms, lull.interval_ms)
+            sent.update((each, False) for each in beats_until)
+            if len(anchors) > 1:
+                repeats = _series(since_ms, anchor_ms, last_commit_ms, lull.commit_interval_ms)
+                sent.update((each, True) for each in repeats if each >= lull.commit_at_ms)
+        exchanges: list[Exchange] = []
+        last_beat: Exchange | None = None
+        last_commit: Exchange | None = None
+        arrived_ms = home_ms = 0
+        for sent_ms, is_commit in sorted(sent):
+            arrived_ms = max(arrived_ms, sent_ms + _latency_out(lull.connection, sent_ms))
+            home_ms = max(home_ms, arrived_ms + _latency_in(lull.connection, arrived_ms))
+            exchange = Exchange(sent_ms, arrived_ms, home_ms)
+            exchanges.append(exchange)
+            if is_commit:
+                last_commit = exchange
+            else:
+                last_beat = exchange
+        assert last_beat is not None
+        if lull.commit is None and commits:
+            # A member that owns nothing has nothing to send; it only looks around.
+            idle_ms = lull.commit_at_ms + (commits - 1) * lull.commit_interval_ms
+            exchanges.append(Exchange(idle_ms, idle_ms, idle_ms))
+        return Jump(
+            clean_ms=clean_ms,
+            beats=beats,
+            commits=commits,
+            exchanges=exchanges,
+            last_beat=last_beat,
+            last_commit=last_commit,
+            refreshes=[each for each in refreshes if each.heard_ms < clean_ms],
+        )
+
+    def _refreshes(self, lull: Lull, machine: Consumer, now_ms: int) -> list[Exchange]:
+        """The looks at metadata until now, the last one perhaps still under way."""
+        found: list[Exchange] = []
+        due_ms, kept_ms = lull.refresh_at_ms, machine.clock.now_ms
+        while due_ms <= now_ms and lull.end is None:
+            machine.clock.now_ms = due_ms  # The choice of a broker belongs to this moment.
+            node = machine.calls.client.network.least_loaded_node(due_ms)
+            assert node is not None
+            connection = lull.host.connections[node.connection]
+            handled_ms = due_ms + _latency_out(connection, due_ms)
+            if isinstance(connection.idle, IdleFetch):
+                handled_ms = connection.idle.free_ms(handled_ms)
+            heard_ms = handled_ms + _latency_in(connection, handled_ms)
+            found.append(Exchange(due_ms, handled_ms, heard_ms))
+            due_ms = heard_ms + machine.config.metadata_max_age_ms
+        machine.clock.now_ms = kept_ms
+        return found
+
+    # --- the jump ---
+
+    def _jump(self, lull: Lull, jump: Jump, machine: Consumer) -> None:
+        self._count(lull, jump)
+        self._tell_coordinator(lull, jump)
+        self._move_consumer(lull, jump, machine)
+
+    def _count(self, lull: Lull, jump: Jump) -> None:
+        host = lull.host
+        fold = self.stage.recorder.fold(host.name, host.cause)
+        first_ms = lull.beat.sent_ms + lull.interval_ms
+        host.begin_fold(fold, lull.beat)
+        fold.beats.add(first_ms, jump.last_beat.heard_ms, jump.beats)
+        host.last_beat = evolve(lull.beat, sent_ms=jump.last_beat.sent_ms)
+        if jump.last_commit is not None and lull.commit is not None:
+            fold.commits.add(lull.commit_at_ms, jump.last_commit.heard_ms, jump.commits)
+            host.last_repeat = evolve(lull.commit, sent_ms=jump.last_commit.sent_ms)
+
+    def _tell_coordinator(self, lull: Lull, jump: Jump) -> None:
+        """Let the coordinator handle the last beat and the last commit, each at its own time."""
+        cause = self.stage.recorder.fold(lull.host.name, lull.host.cause)
+        told = [(jump.last_beat.handled_ms, 0, lull.beat)]
+        if jump.last_commit is not None and lull.commit is not None:
+            told.append((jump.last_commit.handled_ms, 1, lull.commit))
+        for handled_ms, _, message in sorted(told, key=_first_two):
+            lull.broker.take_quietly(message.request, handled_ms, cause)
+        connection = lull.connection
+        connection.last_arrival_ms = max(each.handled_ms for each in jump.exchanges)
+        connection.last_homecoming_ms = max(each.heard_ms for each in jump.exchanges)
+
+    def _move_consumer(self, lull: Lull, jump: Jump, machine: Consumer) -> None:
+        group = machine.calls.group
+        assert group is not None
+        clock, heartbeat = machine.clock, group.membership.heartbeat
+        passes = jump.pass_times
+        last_ms, look_ms = self._last_pass(machine, passes, jump)
+        clock.now_ms = jump.last_beat.sent_ms
+        heartbeat.sent(jump.last_beat.sent_ms)
+        clock.now_ms = jump.last_beat.heard_ms
+        heartbeat.received()
+        if jump.commits:
+            timer = group.commits.auto_commit_timer
+            timer.update(lull.commit_at_ms + (jump.commits - 1) * lull.commit_interval_ms)
+            timer.reset(lull.commit_interval_ms)
+        if jump.refreshes:
+            self._refresh(lull, jump.refreshes[-1], machine)
+        clock.now_ms = last_ms
+        heartbeat.polled(last_ms)
+        thread = group.membership.heartbeat_thread
+        assert thread is not None
+        assert thread.turns is not None
+        thread.turns.deadline_ms = look_ms
+        wait = machine.threads.application_wait
+        assert wait is not None
+        wait.deadline_ms = last_ms
+
+    def _last_pass(self, machine: Consumer, passes: list[int], jump: Jump) -> tuple[int, int]:
+        """When the application last looked at the network, and when the heartbeat thread will."""
+        backoff_ms = machine.config.retry_backoff_ms
+        last_ms = passes[-1]
+        look_ms = jump.last_beat.sent_ms + backoff_ms
+        for time_ms in passes:
+            if time_ms >= look_ms:
+                look_ms = time_ms + backoff_ms
+        if not machine.in_flight and backoff_ms > 0:
+            # With nothing in flight it looks around after every back-off.
+            last_ms += (jump.clean_ms - 1 - last_ms) // backoff_ms * backoff_ms
+            if last_ms >= look_ms:
+                look_ms = last_ms + backoff_ms
+        return last_ms, look_ms
+
+    def _refresh(self, lull: Lull, refresh: Exchange, machine: Consumer) -> None:
+        assert lull.host.last_metadata is not None
+        metadata = machine.calls.metadata
+        metadata.time_to_allow_update_ms(refresh.sent_ms)
+        version = metadata.next_request().request_version
+        request, _ = lull.host.last_metadata
+        assert isinstance(request, MetadataRequest)
+        metadata.update(self.stage.cluster.metadata(request), version, refresh.heard_ms)
+
+
+def machine_generation(machine: Consumer) -> int | None:
+    """The generation that a consumer is in."""
+    group = machine.calls.group
+    return None if group is None else group.membership.generation.generation_id
+
+
+def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -> bool:
+    """Whether the application waits in a poll of which it hears only when there are records."""
+    is_undisturbed = connection.is_open and not host.is_paused and not host.is_stopping
+    return is_undisturbed and machine.is_blocked_in_poll and machine.swallows_empty_polls
+
+
+def _has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:
+    """Whether every answer is home long before the next request of its kind, or a time-out."""
+    interval_ms = config.heartbeat_interval_ms
+    return (
+        round_trip_ms < interval_ms <= min(_WAIT_MS_MAX, config.request_timeout_ms)
+        and interval_ms + round_trip_ms < config.session_timeout_ms
+        and not (config.enable_auto_commit and config.auto_commit_interval_ms <= round_trip_ms)
+    )
+
+
+def _has_a_broker_to_ask(host: ConsumerHost) -> bool:
+    """Whether metadata can be asked for without opening a connection."""
+    assert host.machine is not None
+    network = host.machine.calls.client.network
+    node = network.least_loaded_node(host.machine.clock.now_ms)
+    return node is not None and node.connection in host.connections
+
+
+def _refresh_due_ms(machine: Consumer) -> int:
+    metadata = machine.calls.metadata
+    return metadata.last_successful_refresh_ms + metadata.metadata_max_age_ms
+
+
+def _due_before(before_ms: int, first_ms: int, every_ms: int) -> int:
+    """How many times something was due that is due first then and again each so often."""
+    if every_ms == 0 or before_ms <= first_ms:
+        return 0
+    return (before_ms - 1 - first_ms) // every_ms + 1
+
+
+def _series(since_ms: int, until_ms: int, last_ms: int, every_ms: int) -> list[int]:
+    """The times in this stretch of something that comes each so often, last at `last_ms`."""
+    latest_ms = last_ms - max(0, -((until_ms - last_ms) // every_ms)) * every_ms
+    return list(range(latest_ms, since_ms - 1, -every_ms))
+
+
+def _latency_out(connection: Connection, sent_ms: int) -> int:
+    return connection.link.present_law.of(draw(connection.streams[0], sent_ms))
+
+
+def _latency_in(connection: Connection, sent_ms: int) -> int:
+    return connection.link.present_law.of(draw(connection.streams[1], sent_ms))
+
+
+def _first_two(told: tuple[int, int, Message]) -> tuple[int, int]:
+    return told[0], told[1]
