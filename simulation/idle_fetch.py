@@ -75,6 +75,9 @@ class IdleFetches:
         connection = message.connection
         request = message.request
         assert isinstance(request, FetchRequest)
+        if not connection.is_open:
+            self.network.let_next_in(connection)  # Nobody would hear the answer.
+            return
         latency_ms = connection.link.present_law.nominal_ms
         idle = IdleFetch(
             message,
@@ -87,7 +90,7 @@ class IdleFetches:
         for wanted in message.wanted:
             waiting = self._by_partition.setdefault((wanted.topic, wanted.partition), {})
             waiting[connection.label] = connection
-        if connection.link.is_clear and connection.peer.is_listening and connection.is_open:
+        if connection.link.is_clear and connection.peer.is_listening:
             self._set_sent(idle, FAR_MS)
             self.network.let_next_in(connection)
         else:

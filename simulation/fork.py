@@ -1,0 +1,52 @@
+"""A run that takes another turn: the same script, stopped at an event and changed in one thing.
+
+A fork is played from the start: the same seed gives the same rows up to the chosen one, so nothing
+has to be copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from simulation.errors import SimulationError
+from simulation.events import Row
+from simulation.world import Simulation
+
+#: Fills a world and lets it run.
+Script = Callable[[Simulation], object]
+#: What is done to the fork, right after the chosen event.
+Change = Callable[[Simulation], object]
+
+
+@frozen(kw_only=True)
+class Fork:
+    """Two timelines that are the same up to and including row `at`."""
+
+    at: int
+    original: Sequence[Row]
+    forked: Sequence[Row]
+
+    @property
+    def first_difference(self) -> int | None:
+        """The `seq` of the first row in which they differ; None if they never do."""
+        pairs = zip(self.original, self.forked, strict=False)
+        for before, after in pairs:
+            if before != after:
+                return before.seq
+        if len(self.original) == len(self.forked):
+            return None
+        return min(len(self.original), len(self.forked)) + 1
+
+
+def fork(script: Script, *, at: int, change: Change, seed: int = 0) -> Fork:
+    """Play a script twice, the second time with a change right after row `at`."""
+    original = Simulation(seed=seed)
+    script(original)
+    if not 1 <= at <= len(original.events):
+        raise SimulationError(f"there is no row {at} in a run of {len(original.events)} rows")
+    forked = Simulation(seed=seed)
+    forked.when(lambda row: row.seq >= at, lambda: change(forked))
+    script(forked)
+    return Fork(at=at, original=original.events, forked=forked.events)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from simulation.errors import SimulationError
+from simulation.fork import fork
+from simulation.world import Simulation
+
+
+def a_minute_of_two(sim: Simulation) -> None:
+    sim.topic("orders", partitions=2)
+    sim.consumers("checkout", "ada", "bea", topics=["orders"])
+    sim.run_for("1m")
+    sim.end()
+
+
+def the_first_stable_row() -> int:
+    sim = Simulation()
+    a_minute_of_two(sim)
+    return next(row.seq for row in sim.events if row.state == "Stable")
+
+
+def test_a_fork_is_the_same_run_up_to_its_event_and_another_one_after_it():
+    stable = the_first_stable_row()
+
+    forked = fork(a_minute_of_two, at=stable, change=lambda sim: sim.crash("bea"))
+
+    assert forked.original[:stable] == forked.forked[:stable]
+    assert forked.first_difference is not None
+    assert forked.first_difference > stable
+    assert "consumer_crashed" in {row.kind for row in forked.forked}
+    assert "consumer_crashed" not in {row.kind for row in forked.original}
+
+
+def test_a_fork_that_changes_nothing_is_the_same_run():
+    forked = fork(a_minute_of_two, at=5, change=lambda _sim: None)
+
+    assert forked.first_difference is None
+
+
+def test_a_run_cannot_be_forked_where_it_never_was():
+    with pytest.raises(SimulationError, match="there is no row 100000"):
+        fork(a_minute_of_two, at=100_000, change=lambda _sim: None)
