@@ -13,6 +13,7 @@ from simulation.folds.places import Handler, Member
 
 _WORD = re.compile(r"[^\s,;]+")
 _REPLACED = "it replaced "
+_COMPLETING = GroupState.COMPLETING_REBALANCE.value
 _STABLE, _EMPTY = GroupState.STABLE.value, GroupState.EMPTY.value
 
 
@@ -26,6 +27,10 @@ class Roster:
     protocol: str | None = None
     #: Whether the rows so far leave no doubt about who is a member: a load or a failed write does.
     is_certain: bool = False
+    #: Who joined the present generation: a static member may stay without doing so (KIP-345).
+    present: set[str] = field(factory=set)
+    #: Who has joined since.
+    joined: set[str] = field(factory=set)
     #: The members as the log has them: who is there after the next load.
     written: dict[str, str | None] = field(factory=dict)
     #: How often a group of this name has come into being.
@@ -50,6 +55,7 @@ class Rosters:
             EventKind.STATE_CHANGED: self._on_state,
             EventKind.MEMBER_ID_GIVEN: self._note_name,
             EventKind.MEMBER_ADDED: self._on_member_added,
+            EventKind.MEMBER_REJOINED: self._on_member_rejoined,
             EventKind.MEMBER_REPLACED: self._on_member_replaced,
             EventKind.MEMBER_REMOVED: self._on_member_removed,
             EventKind.WRITE_FAILED: self._on_write_failed,
@@ -84,6 +90,7 @@ class Rosters:
         roster = self.of(row.group)
         roster.members = dict(roster.written)
         roster.is_certain = len(roster.members) == row.count
+        roster.present, roster.joined = set(roster.members), set()
         roster.lives += 1
         self._on_state(row)
 
@@ -91,6 +98,8 @@ class Rosters:
         roster = self.of(row.group)
         roster.state, roster.generation = row.state, row.generation
         roster.protocol = row.protocol or None
+        if row.state == _COMPLETING:
+            roster.present, roster.joined = roster.joined, set()
         if row.state in (_STABLE, _EMPTY) and row.kind == EventKind.STATE_CHANGED.value:
             roster.written = dict(roster.members)
             roster.is_certain = roster.is_certain or len(roster.members) == row.count
@@ -101,8 +110,13 @@ class Rosters:
 
     def _on_member_added(self, row: Row) -> None:
         self._note_name(row)
-        self.of(row.group).members[row.member or ""] = row.client
+        roster = self.of(row.group)
+        roster.members[row.member or ""] = row.client
+        roster.joined.add(row.member or "")
         self.seen[Member(row.group or "", self.name(row.member))] = None
+
+    def _on_member_rejoined(self, row: Row) -> None:
+        self.of(row.group).joined.add(row.member or "")
 
     def _on_member_replaced(self, row: Row) -> None:
         self._note_name(row)
@@ -110,6 +124,8 @@ class Rosters:
         for members in (roster.members, roster.written):
             if members.pop(old, "") != "":
                 members[row.member or ""] = row.client
+        if old in roster.present:
+            roster.present.add(row.member or "")
 
     def _on_member_removed(self, row: Row) -> None:
         self.of(row.group).members.pop(row.member or "", None)
