@@ -7,6 +7,10 @@ its session ends; the rebalance then waits for stragglers as long as the rebalan
 (`max.poll.interval.ms`); a straggler may itself have to give up a request first, the longest of
 which is a JoinGroup; it connects and backs off between its tries, hears of the rebalance with a
 heartbeat and of new partitions when its metadata is too old; and a new coordinator reads its log.
+
+One hole is Kafka's own (KIP-814): a static member that comes back takes the assignment of before,
+and if it leads, what has become of the topics meanwhile is old news to it. Partitions that came to
+be since that assignment wait for the next rebalance, and are not asked for.
 """
 
 from __future__ import annotations
@@ -109,11 +113,18 @@ class Liveness(Checker):
     _running: dict[str, Running] = field(factory=dict)
     _partitions: dict[str, int] = field(factory=dict)
     _owners: dict[Place, str] = field(factory=dict)
+    #: The row of each topic's latest change, of each group's latest assignment, and of the latest
+    #: return of a static member to it.
+    _changed: dict[str, int] = field(factory=dict)
+    _assigned: dict[str, int] = field(factory=dict)
+    _returned: dict[str, int] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Disturbances, who runs, which partitions there are and whose they are."""
         return {
             **{_BY_WORD[word]: self._on_disturbance for word in sorted(DISTURBANCES)},
+            EventKind.ASSIGNMENT_STORED: self._on_assignment,
+            EventKind.MEMBER_REPLACED: self._on_return,
             WorldEventKind.PARTITION_ASSIGNED: self._on_assigned,
             WorldEventKind.PARTITION_REVOKED: self._on_stop,
             WorldEventKind.PARTITION_LOST: self._on_stop,
@@ -137,6 +148,7 @@ class Liveness(Checker):
         client, detail = row.client or "", row.detail or ""
         if kind in (WorldEventKind.TOPIC_CREATED, WorldEventKind.PARTITIONS_ADDED):
             self._partitions[row.topic or ""] = row.count or 0
+            self._changed[row.topic or ""] = row.seq
         elif kind is WorldEventKind.TOPIC_DELETED:
             self._partitions.pop(row.topic or "", None)
         elif kind is WorldEventKind.CONSUMER_STARTED:
@@ -150,6 +162,12 @@ class Liveness(Checker):
             self._open_faults[detail] = row.seq
         elif kind is WorldEventKind.FAULT_HEALED:
             self._open_faults.pop(detail, None)
+
+    def _on_assignment(self, row: Row) -> None:
+        self._assigned[row.group or ""] = row.seq
+
+    def _on_return(self, row: Row) -> None:
+        self._returned[row.group or ""] = row.seq
 
     def _on_assigned(self, row: Row) -> None:
         place = place_of(row)
@@ -181,11 +199,17 @@ class Liveness(Checker):
                 f"{topic}-{partition}"
                 for topic, count in sorted(self._partitions.items())
                 if any(re.fullmatch(topics, topic) for topics in wanted)
+                and not self._is_old_news(group, topic)
                 for partition in range(count)
                 if Place(group, topic, partition) not in self._owners
             ]
             if orphans:
                 self._complain(f"nobody of {group} owns {', '.join(orphans)} at {due_ms} ms")
+
+    def _is_old_news(self, group: str, topic: str) -> bool:
+        """Whether a static member came back after the topic had changed, and none has assigned."""
+        assigned = self._assigned.get(group, 0)
+        return assigned < self._changed[topic] and assigned < self._returned.get(group, 0)
 
     def _complain(self, seen: str) -> None:
         assert self._last is not None

@@ -370,6 +370,18 @@ def test_a_group_at_rest_with_all_partitions_owned_is_innocent():
     assert found_in(*events, patience=PATIENCE) == []
 
 
+def test_new_partitions_may_be_overlooked_by_a_static_leader_that_comes_back():
+    events = a_world_with_ada(
+        moves(0, "Stable"),
+        an_event(E.ASSIGNMENT_STORED, 0),
+        *starts_reading("ada", 0),
+        an_event(W.PARTITIONS_ADDED, 0, topic="orders", count=2),
+        an_event(E.MEMBER_REPLACED, 0, client="ada", member="ada-2", detail="it replaced ada-1"),
+    )
+
+    assert found_in(*events, patience=PATIENCE) == []
+
+
 def test_time_counts_from_the_last_disturbance():
     events = a_world_with_ada(
         moves(500, "PreparingRebalance"),
