@@ -36,6 +36,20 @@ def copied(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:
     return {key: entries[key] for key in _in_buckets(entries, partition_hash, buckets)}
 
 
+def copied_set(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+    """The partitions in the order of a set that was made as a copy of another."""
+    buckets = _FIRST_BUCKETS
+    while buckets < int(len(partitions) / 0.75) + 1:
+        buckets *= 2
+    return _in_buckets(partitions, partition_hash, buckets)
+
+
+def sized(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:
+    """The entries in the order of a map that was made for their number, and had to grow."""
+    buckets = _buckets_made_for(len(entries))
+    return {key: entries[key] for key in _in_buckets(entries, partition_hash, buckets)}
+
+
 def filled_with_texts(texts: Iterable[str]) -> list[str]:
     """Strings in the order of a map that was filled one by one."""
     distinct = list(dict.fromkeys(texts))
@@ -66,10 +80,7 @@ def computed_for_nodes(nodes: Iterable[BrokerNode]) -> list[BrokerNode]:
 
 def converted_nodes(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
     """Brokers put one by one into a map that was made for their number, and had to grow."""
-    buckets = 1
-    while buckets < len(nodes) or buckets * 3 // 4 < len(nodes):
-        buckets *= 2
-    return _in_buckets(nodes, _node_hash, buckets)
+    return _in_buckets(nodes, _node_hash, _buckets_made_for(len(nodes)))
 
 
 @lru_cache(maxsize=4_096)
@@ -85,6 +96,13 @@ def _node_hash(node: BrokerNode) -> int:
 def _buckets_after_puts(count: int) -> int:
     buckets = _FIRST_BUCKETS
     while count > buckets * 3 // 4:
+        buckets *= 2
+    return buckets
+
+
+def _buckets_made_for(count: int) -> int:
+    buckets = 1
+    while buckets < count or buckets * 3 // 4 < count:
         buckets *= 2
     return buckets
 

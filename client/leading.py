@@ -18,6 +18,7 @@ from client.cluster import ClusterView
 from client.consumer_protocol import decode_subscription, encode_assignment
 from client.dispatch import ConsumerNetworkClient
 from client.errors import IllegalStateException, TimeoutException
+from client.java_maps import sized
 from client.metadata import ConsumerMetadata
 from client.subscription import SubscriptionState
 from client.timers import NEVER
@@ -120,8 +121,8 @@ class Leading:
         try:
             return assignor.assign(self._cluster(), group)
         except AssignmentError as error:
-            if error.java_class == "IllegalStateException":
-                raise IllegalStateException(str(error)) from error
+            if error.java_class.endswith(".IllegalStateException"):
+                raise IllegalStateException(str(error)) from None
             raise
 
     async def _widen(
@@ -150,16 +151,18 @@ class Leading:
 
     def _snapshot(self) -> TopicsSnapshot:
         view = self.metadata.view
-        nothing: frozenset[str | None] = frozenset()
+        racks: dict[str, list[frozenset[str | None]]] = {
+            topic: [] for topic in self.subscriptions.metadata_topics
+        }
+        # Kafka lists partitions in the order of a map made for all of them, so with racks a
+        # change in the number of all partitions can look like a change of each topic.
+        for partition, known in sized(view.partitions).items():
+            if partition.topic in racks:
+                where = view.racks_of(known) if self.client_rack else frozenset[str | None]()
+                racks[partition.topic].append(where)
         return TopicsSnapshot(
             self.metadata.update_version,
-            {
-                topic: tuple(
-                    view.racks_of(partition) if self.client_rack else nothing
-                    for partition in view.partitions_of(topic)
-                )
-                for topic in self.subscriptions.metadata_topics
-            },
+            {topic: tuple(found) for topic, found in racks.items()},
         )
 
 

@@ -20,6 +20,7 @@ from client.assignors import (
 from client.commits import Commits
 from client.consumer_protocol import decode_assignment, encode_subscription
 from client.errors import IllegalStateException, KafkaException, WakeupException
+from client.java_maps import copied_set
 from client.leading import Leading
 from client.listeners import Partitions, RebalanceListener
 from client.membership import Generation, Membership
@@ -137,7 +138,9 @@ class Rebalancing:
         if not dropped:
             return None
         error = await self._call("on_partitions_revoked", dropped)
-        self.subscriptions.assign_from_subscribed(set(owned) - set(dropped))
+        # Here Kafka leaves the order of fetching to a hash set; elsewhere it sorts.
+        kept = [tp for tp in copied_set(owned) if tp not in dropped]
+        self.subscriptions.assign_from_subscribed(kept)
         return error
 
     def join_protocols(self) -> tuple[JoinGroupRequestProtocol, ...]:
@@ -192,7 +195,7 @@ class Rebalancing:
         self._widen_pattern_subscription(assigned)
         errors.append(self._tell_assignor(assignor, assignment))
         self.commits.restart_auto_commit_timer()
-        self.subscriptions.assign_from_subscribed(assigned)
+        self.subscriptions.assign_from_subscribed(sorted(assigned))
         errors.append(await self._call("on_partitions_assigned", assigned - set(owned)))
         self._raise_first(errors)
 

@@ -269,23 +269,23 @@ class SubscriptionState:
         wanted = set(partitions)
         if self._assignment.keys() == wanted:
             return False
-        # Kafka keeps them in a hash map on the way, then side by side by topic.
-        by_topic: dict[str, list[TopicPartition]] = {}
-        for partition in filled(dict.fromkeys(sorted(wanted))):
-            by_topic.setdefault(partition.topic, []).append(partition)
-        self._assign(partition for same in by_topic.values() for partition in same)
+        self._assign(filled(dict.fromkeys(sorted(wanted))))
         return self._change_subscription(partition.topic for partition in wanted)
 
     def assign_from_subscribed(self, partitions: Iterable[TopicPartition]) -> None:
-        """Own exactly these, by topic and number; what is known of kept ones is kept."""
+        """Own exactly these, in this order; what is known of kept ones is kept."""
         if not self.has_auto_assigned_partitions:
             raise IllegalArgumentException("the subscription went while a rebalance was under way")
-        self._assign(sorted(partitions))
+        self._assign(partitions)
 
     def _assign(self, partitions: Iterable[TopicPartition]) -> None:
+        by_topic: dict[str, list[TopicPartition]] = {}
+        for partition in partitions:
+            by_topic.setdefault(partition.topic, []).append(partition)
         self._assignment = {
             partition: self._assignment.get(partition) or PartitionState()
-            for partition in partitions
+            for same in by_topic.values()
+            for partition in same
         }
 
     def is_assigned(self, partition: TopicPartition) -> bool:
