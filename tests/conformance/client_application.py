@@ -226,7 +226,9 @@ def _raised(error: Exception) -> Fields:
 
 
 def _name_of(error: BaseException) -> str:
-    return error.java_class if isinstance(error, AssignmentError) else type(error).__name__
+    if isinstance(error, AssignmentError):
+        return error.java_class.rpartition(".")[2]
+    return type(error).__name__
 
 
 def _failure(name: str) -> Exception:
