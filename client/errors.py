@@ -135,13 +135,6 @@ class UnjoinedGroupException(RetriableException):
     """The join was answered after the member had left; it joins again."""
 
 
-def _named(name: str, parent: type[KafkaException]) -> type[KafkaException]:
-    """An exception that is no more than its name."""
-    made = type(name, (parent,), {"__doc__": f"Kafka's `{name}`.", "__module__": __name__})
-    globals()[name] = made
-    return made
-
-
 class CoordinatorLoadInProgressException(RetriableException):
     """The coordinator is still reading the group from its log."""
 
@@ -214,96 +207,236 @@ class NotLeaderOrFollowerException(InvalidMetadataException):
     """That broker does not have the partition."""
 
 
+class UnknownServerException(ApiException):
+    """The broker failed in a way that has no code of its own."""
+
+
+class UnknownTopicOrPartitionException(InvalidMetadataException):
+    """That broker knows no such topic or partition."""
+
+
+class InvalidFetchSizeException(ApiException):
+    """A fetch asked for an impossible size."""
+
+
+class LeaderNotAvailableException(InvalidMetadataException):
+    """The partition has no leader right now."""
+
+
+class RecordTooLargeException(ApiException):
+    """A record is larger than it may be."""
+
+
+class OffsetMetadataTooLarge(ApiException):
+    """The text committed with an offset is too long."""
+
+
+class NetworkException(InvalidMetadataException):
+    """The connection went away while the broker answered."""
+
+
+class RecordBatchTooLargeException(InvalidConfigurationException):
+    """A batch is larger than a log segment."""
+
+
+class NotEnoughReplicasException(RetriableException):
+    """Too few replicas are in sync."""
+
+
+class InvalidSessionTimeoutException(ApiException):
+    """The session timeout is outside the broker's limits."""
+
+
+class InvalidCommitOffsetSizeException(ApiException):
+    """The offsets to commit do not fit into a record."""
+
+
+class UnsupportedVersionException(InvalidConfigurationException):
+    """The broker does not speak this version."""
+
+
+class InvalidRequestException(ApiException):
+    """The request contradicts itself."""
+
+
+class KafkaStorageException(InvalidMetadataException):
+    """The broker's disk failed."""
+
+
+class GroupNotEmptyException(ApiException):
+    """The group still has members."""
+
+
+class GroupIdNotFoundException(ApiException):
+    """There is no such group."""
+
+
+class FencedLeaderEpochException(InvalidMetadataException):
+    """The leader epoch that was sent is older than the present one."""
+
+
+class UnknownLeaderEpochException(RetriableException):
+    """The leader epoch that was sent is newer than the broker knows."""
+
+
+class GroupSubscribedToTopicException(ApiException):
+    """Members of the group subscribe to the topic."""
+
+
+class UnknownTopicIdException(InvalidMetadataException):
+    """That broker knows no topic of this id."""
+
+
+class InconsistentTopicIdException(InvalidMetadataException):
+    """The topic's id is not the one in the log."""
+
+
+class FencedMemberEpochException(ApiException):
+    """The member epoch is over (KIP-848)."""
+
+
+class UnreleasedInstanceIdException(ApiException):
+    """The instance id is still held by another member (KIP-848)."""
+
+
+class UnsupportedAssignorException(ApiException):
+    """The group has no such assignor (KIP-848)."""
+
+
+class StaleMemberEpochException(ApiException):
+    """The member epoch is not the present one (KIP-848)."""
+
+
+class TransactionAbortableException(ApiException):
+    """The transaction must be aborted."""
+
+
+class InvalidRegularExpression(ApiException):
+    """The pattern cannot be read."""
+
+
+class CorruptRecordException(RetriableException):
+    """A record does not match its checksum."""
+
+
+class BrokerNotAvailableException(ApiException):
+    """The broker is not available."""
+
+
+class ReplicaNotAvailableException(InvalidMetadataException):
+    """That broker has no replica to read from."""
+
+
+class NotEnoughReplicasAfterAppendException(RetriableException):
+    """Too few replicas were in sync once the record was written."""
+
+
+class ClusterAuthorizationException(AuthorizationException):
+    """The cluster may not be used like this."""
+
+
+class UnsupportedForMessageFormatException(InvalidConfigurationException):
+    """The log is too old to be asked this."""
+
+
+class TransactionalIdAuthorizationException(AuthorizationException):
+    """The transactional id may not be used."""
+
+
+class FetchSessionIdNotFoundException(RetriableException):
+    """The broker has forgotten the fetch session."""
+
+
+class InvalidFetchSessionEpochException(RetriableException):
+    """The fetch session is at another request."""
+
+
+class ListenerNotFoundException(InvalidMetadataException):
+    """The leader has no address for us."""
+
+
+class OffsetNotAvailableException(RetriableException):
+    """The leader cannot say yet; it has just been elected."""
+
+
+class ThrottlingQuotaExceededException(RetriableException):
+    """Too much was asked in too short a time."""
+
+
+class FetchSessionTopicIdException(RetriableException):
+    """The fetch session mixes topics with and without ids."""
+
+
+class OffsetMovedToTieredStorageException(ApiException):
+    """The offset lies in remote storage."""
+
+
+class RebootstrapRequiredException(ApiException):
+    """The broker wants the client to begin from its bootstrap addresses."""
+
+
 #: The exception that a code stands for.
 EXCEPTIONS: Mapping[AnyError, type[KafkaException]] = {
-    ErrorCode.UNKNOWN_SERVER_ERROR: _named("UnknownServerException", ApiException),
+    ErrorCode.UNKNOWN_SERVER_ERROR: UnknownServerException,
     ErrorCode.OFFSET_OUT_OF_RANGE: OffsetOutOfRangeException,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: _named(
-        "UnknownTopicOrPartitionException", InvalidMetadataException
-    ),
-    ErrorCode.INVALID_FETCH_SIZE: _named("InvalidFetchSizeException", ApiException),
-    ErrorCode.LEADER_NOT_AVAILABLE: _named("LeaderNotAvailableException", InvalidMetadataException),
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicOrPartitionException,
+    ErrorCode.INVALID_FETCH_SIZE: InvalidFetchSizeException,
+    ErrorCode.LEADER_NOT_AVAILABLE: LeaderNotAvailableException,
     ErrorCode.NOT_LEADER_OR_FOLLOWER: NotLeaderOrFollowerException,
     ErrorCode.REQUEST_TIMED_OUT: TimeoutException,
-    ErrorCode.MESSAGE_TOO_LARGE: _named("RecordTooLargeException", ApiException),
-    ErrorCode.OFFSET_METADATA_TOO_LARGE: _named("OffsetMetadataTooLarge", ApiException),
-    ErrorCode.NETWORK_EXCEPTION: _named("NetworkException", InvalidMetadataException),
+    ErrorCode.MESSAGE_TOO_LARGE: RecordTooLargeException,
+    ErrorCode.OFFSET_METADATA_TOO_LARGE: OffsetMetadataTooLarge,
+    ErrorCode.NETWORK_EXCEPTION: NetworkException,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: CoordinatorLoadInProgressException,
     ErrorCode.COORDINATOR_NOT_AVAILABLE: CoordinatorNotAvailableException,
     ErrorCode.NOT_COORDINATOR: NotCoordinatorException,
     ErrorCode.INVALID_TOPIC_EXCEPTION: InvalidTopicException,
-    ErrorCode.RECORD_LIST_TOO_LARGE: _named(
-        "RecordBatchTooLargeException", InvalidConfigurationException
-    ),
-    ErrorCode.NOT_ENOUGH_REPLICAS: _named("NotEnoughReplicasException", RetriableException),
+    ErrorCode.RECORD_LIST_TOO_LARGE: RecordBatchTooLargeException,
+    ErrorCode.NOT_ENOUGH_REPLICAS: NotEnoughReplicasException,
     ErrorCode.ILLEGAL_GENERATION: IllegalGenerationException,
     ErrorCode.INCONSISTENT_GROUP_PROTOCOL: InconsistentGroupProtocolException,
     ErrorCode.INVALID_GROUP_ID: InvalidGroupIdException,
     ErrorCode.UNKNOWN_MEMBER_ID: UnknownMemberIdException,
-    ErrorCode.INVALID_SESSION_TIMEOUT: _named("InvalidSessionTimeoutException", ApiException),
+    ErrorCode.INVALID_SESSION_TIMEOUT: InvalidSessionTimeoutException,
     ErrorCode.REBALANCE_IN_PROGRESS: RebalanceInProgressException,
-    ErrorCode.INVALID_COMMIT_OFFSET_SIZE: _named("InvalidCommitOffsetSizeException", ApiException),
+    ErrorCode.INVALID_COMMIT_OFFSET_SIZE: InvalidCommitOffsetSizeException,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: TopicAuthorizationException,
     ErrorCode.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationException,
-    ErrorCode.UNSUPPORTED_VERSION: _named(
-        "UnsupportedVersionException", InvalidConfigurationException
-    ),
-    ErrorCode.INVALID_REQUEST: _named("InvalidRequestException", ApiException),
-    ErrorCode.KAFKA_STORAGE_ERROR: _named("KafkaStorageException", InvalidMetadataException),
-    ErrorCode.NON_EMPTY_GROUP: _named("GroupNotEmptyException", ApiException),
-    ErrorCode.GROUP_ID_NOT_FOUND: _named("GroupIdNotFoundException", ApiException),
-    ErrorCode.FENCED_LEADER_EPOCH: _named("FencedLeaderEpochException", InvalidMetadataException),
-    ErrorCode.UNKNOWN_LEADER_EPOCH: _named("UnknownLeaderEpochException", RetriableException),
+    ErrorCode.UNSUPPORTED_VERSION: UnsupportedVersionException,
+    ErrorCode.INVALID_REQUEST: InvalidRequestException,
+    ErrorCode.KAFKA_STORAGE_ERROR: KafkaStorageException,
+    ErrorCode.NON_EMPTY_GROUP: GroupNotEmptyException,
+    ErrorCode.GROUP_ID_NOT_FOUND: GroupIdNotFoundException,
+    ErrorCode.FENCED_LEADER_EPOCH: FencedLeaderEpochException,
+    ErrorCode.UNKNOWN_LEADER_EPOCH: UnknownLeaderEpochException,
     ErrorCode.MEMBER_ID_REQUIRED: MemberIdRequiredException,
     ErrorCode.GROUP_MAX_SIZE_REACHED: GroupMaxSizeReachedException,
     ErrorCode.FENCED_INSTANCE_ID: FencedInstanceIdException,
-    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: _named("GroupSubscribedToTopicException", ApiException),
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: GroupSubscribedToTopicException,
     ErrorCode.UNSTABLE_OFFSET_COMMIT: UnstableOffsetCommitException,
-    ErrorCode.UNKNOWN_TOPIC_ID: _named("UnknownTopicIdException", InvalidMetadataException),
-    ErrorCode.INCONSISTENT_TOPIC_ID: _named(
-        "InconsistentTopicIdException", InvalidMetadataException
-    ),
-    ErrorCode.FENCED_MEMBER_EPOCH: _named("FencedMemberEpochException", ApiException),
-    ErrorCode.UNRELEASED_INSTANCE_ID: _named("UnreleasedInstanceIdException", ApiException),
-    ErrorCode.UNSUPPORTED_ASSIGNOR: _named("UnsupportedAssignorException", ApiException),
-    ErrorCode.STALE_MEMBER_EPOCH: _named("StaleMemberEpochException", ApiException),
-    ErrorCode.TRANSACTION_ABORTABLE: _named("TransactionAbortableException", ApiException),
-    ErrorCode.INVALID_REGULAR_EXPRESSION: _named("InvalidRegularExpression", ApiException),
-    DataErrorCode.CORRUPT_MESSAGE: _named("CorruptRecordException", RetriableException),
-    DataErrorCode.BROKER_NOT_AVAILABLE: _named("BrokerNotAvailableException", ApiException),
-    DataErrorCode.REPLICA_NOT_AVAILABLE: _named(
-        "ReplicaNotAvailableException", InvalidMetadataException
-    ),
-    DataErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _named(
-        "NotEnoughReplicasAfterAppendException", RetriableException
-    ),
-    DataErrorCode.CLUSTER_AUTHORIZATION_FAILED: _named(
-        "ClusterAuthorizationException", AuthorizationException
-    ),
-    DataErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: _named(
-        "UnsupportedForMessageFormatException", InvalidConfigurationException
-    ),
-    DataErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _named(
-        "TransactionalIdAuthorizationException", AuthorizationException
-    ),
-    DataErrorCode.FETCH_SESSION_ID_NOT_FOUND: _named(
-        "FetchSessionIdNotFoundException", RetriableException
-    ),
-    DataErrorCode.INVALID_FETCH_SESSION_EPOCH: _named(
-        "InvalidFetchSessionEpochException", RetriableException
-    ),
-    DataErrorCode.LISTENER_NOT_FOUND: _named("ListenerNotFoundException", InvalidMetadataException),
-    DataErrorCode.OFFSET_NOT_AVAILABLE: _named("OffsetNotAvailableException", RetriableException),
-    DataErrorCode.THROTTLING_QUOTA_EXCEEDED: _named(
-        "ThrottlingQuotaExceededException", RetriableException
-    ),
-    DataErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: _named(
-        "FetchSessionTopicIdException", RetriableException
-    ),
-    DataErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE: _named(
-        "OffsetMovedToTieredStorageException", ApiException
-    ),
-    DataErrorCode.REBOOTSTRAP_REQUIRED: _named("RebootstrapRequiredException", ApiException),
+    ErrorCode.UNKNOWN_TOPIC_ID: UnknownTopicIdException,
+    ErrorCode.INCONSISTENT_TOPIC_ID: InconsistentTopicIdException,
+    ErrorCode.FENCED_MEMBER_EPOCH: FencedMemberEpochException,
+    ErrorCode.UNRELEASED_INSTANCE_ID: UnreleasedInstanceIdException,
+    ErrorCode.UNSUPPORTED_ASSIGNOR: UnsupportedAssignorException,
+    ErrorCode.STALE_MEMBER_EPOCH: StaleMemberEpochException,
+    ErrorCode.TRANSACTION_ABORTABLE: TransactionAbortableException,
+    ErrorCode.INVALID_REGULAR_EXPRESSION: InvalidRegularExpression,
+    DataErrorCode.CORRUPT_MESSAGE: CorruptRecordException,
+    DataErrorCode.BROKER_NOT_AVAILABLE: BrokerNotAvailableException,
+    DataErrorCode.REPLICA_NOT_AVAILABLE: ReplicaNotAvailableException,
+    DataErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: NotEnoughReplicasAfterAppendException,
+    DataErrorCode.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationException,
+    DataErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: UnsupportedForMessageFormatException,
+    DataErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationException,
+    DataErrorCode.FETCH_SESSION_ID_NOT_FOUND: FetchSessionIdNotFoundException,
+    DataErrorCode.INVALID_FETCH_SESSION_EPOCH: InvalidFetchSessionEpochException,
+    DataErrorCode.LISTENER_NOT_FOUND: ListenerNotFoundException,
+    DataErrorCode.OFFSET_NOT_AVAILABLE: OffsetNotAvailableException,
+    DataErrorCode.THROTTLING_QUOTA_EXCEEDED: ThrottlingQuotaExceededException,
+    DataErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: FetchSessionTopicIdException,
+    DataErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE: OffsetMovedToTieredStorageException,
+    DataErrorCode.REBOOTSTRAP_REQUIRED: RebootstrapRequiredException,
 }
 
 
