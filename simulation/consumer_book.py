@@ -60,6 +60,9 @@ class ConsumerBook:
     acknowledged: dict[TopicPartition, int] = field(factory=dict, init=False)
     last_beat: Message | None = field(default=None, init=False)
     last_repeat: Message | None = field(default=None, init=False)
+    #: How many of the next repetitions have been counted before they are played.
+    uncounted_beats: int = field(default=0, init=False)
+    uncounted_commits: int = field(default=0, init=False)
     last_heard: Message | None = field(default=None, init=False)
     #: The latest look at metadata: what was asked and what was answered.
     last_metadata: tuple[Request, object] | None = field(default=None, init=False)
@@ -144,15 +147,20 @@ class ConsumerBook:
                             self._committed[place] = found.committed_offset
 
     def _count(self, message: Message) -> None:
+        if message.is_repeat:
+            self.last_repeat = message
+            self.uncounted_commits -= 1
+            is_counted = self.uncounted_commits >= 0
+        else:
+            self.last_beat = message
+            self.uncounted_beats -= 1
+            is_counted = self.uncounted_beats >= 0
+        if is_counted:
+            return
         fold = self.recorder.fold(self.name, message.facts.get("set_by"))
         self.begin_fold(fold, message)
-        now_ms = self.kernel.now_ms
-        if message.is_repeat:
-            fold.commits.add(message.sent_ms, now_ms)
-            self.last_repeat = message
-        else:
-            fold.beats.add(message.sent_ms, now_ms)
-            self.last_beat = message
+        tally = fold.commits if message.is_repeat else fold.beats
+        tally.add(message.sent_ms, self.kernel.now_ms)
 
     def begin_fold(self, fold: Fold, message: Message) -> None:
         """Say of whom this counts the repetitions, unless it is said already."""

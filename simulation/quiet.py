@@ -64,6 +64,9 @@ class Lull:
     timer: SessionTimer
     #: When it ends by itself, if it does.
     end: Turn | None = None
+    #: What has become rows already, while the lull went on.
+    counted_beats: int = 0
+    counted_commits: int = 0
 
 
 @define(eq=False)
@@ -228,6 +231,19 @@ class Lulls:
         if self._lulls:
             self._wake(sorted(self._lulls))
 
+    def count_client(self, client: str) -> None:
+        """Count a member's repetitions up to the present, and leave it in its lull."""
+        lull = self._lulls.get(client)
+        if lull is not None and self.stage.kernel.current is None:
+            self._count_until_now(lull)
+        else:
+            self.wake_client(client)
+
+    def count_all(self) -> None:
+        """Count everybody's repetitions up to the present, for who asks between two turns."""
+        for client in sorted(self._lulls):
+            self.count_client(client)
+
     def _wake(self, clients: Iterable[str]) -> None:
         starts = []
         for client in clients:
@@ -247,6 +263,9 @@ class Lulls:
         host, machine = lull.host, lull.host.machine
         assert machine is not None
         jump = self._find_jump(lull, machine)
+        # What is played again and was counted before must not count twice.
+        host.uncounted_beats = lull.counted_beats - (0 if jump is None else jump.beats)
+        host.uncounted_commits = lull.counted_commits - (0 if jump is None else jump.commits)
         if jump is None:
             lull.broker.restore_timer(lull.timer)
             at_ms = max(machine.next_wakeup_ms, machine.clock.now_ms)
@@ -290,20 +309,11 @@ class Lulls:
             if len(anchors) > 1:
                 repeats = _series(since_ms, anchor_ms, last_commit_ms, lull.commit_interval_ms)
                 sent.update((each, True) for each in repeats if each >= lull.commit_at_ms)
-        exchanges: list[Exchange] = []
-        last_beat: Exchange | None = None
-        last_commit: Exchange | None = None
-        arrived_ms = home_ms = 0
-        for sent_ms, is_commit in sorted(sent):
-            arrived_ms = max(arrived_ms, sent_ms + _latency_out(lull.connection, sent_ms))
-            home_ms = max(home_ms, arrived_ms + _latency_in(lull.connection, arrived_ms))
-            exchange = Exchange(sent_ms, arrived_ms, home_ms)
-            exchanges.append(exchange)
-            if is_commit:
-                last_commit = exchange
-            else:
-                last_beat = exchange
-        assert last_beat is not None
+        in_order = sorted(sent)
+        exchanges = _played(lull.connection, [sent_ms for sent_ms, _ in in_order])
+        both = list(zip(in_order, exchanges, strict=True))
+        last_beat = [each for (_, is_commit), each in both if not is_commit][-1]
+        last_commit = next((each for (_, is_commit), each in both[::-1] if is_commit), None)
         if lull.commit is None and commits:
             # A member that owns nothing has nothing to send; it only looks around.
             idle_ms = lull.commit_at_ms + (commits - 1) * lull.commit_interval_ms
@@ -345,14 +355,56 @@ class Lulls:
 
     def _count(self, lull: Lull, jump: Jump) -> None:
         host = lull.host
-        fold = self.stage.recorder.fold(host.name, host.cause)
-        first_ms = lull.beat.sent_ms + lull.interval_ms
-        host.begin_fold(fold, lull.beat)
-        fold.beats.add(first_ms, jump.last_beat.heard_ms, jump.beats)
+        self._add_beats(lull, jump.beats, jump.last_beat.heard_ms)
         host.last_beat = evolve(lull.beat, sent_ms=jump.last_beat.sent_ms)
         if jump.last_commit is not None and lull.commit is not None:
-            fold.commits.add(lull.commit_at_ms, jump.last_commit.heard_ms, jump.commits)
+            self._add_commits(lull, jump.commits, jump.last_commit.heard_ms)
             host.last_repeat = evolve(lull.commit, sent_ms=jump.last_commit.sent_ms)
+
+    def _add_beats(self, lull: Lull, beats: int, heard_ms: int) -> None:
+        """Count the beats since the lull began that have not been counted yet."""
+        new, host = beats - lull.counted_beats, lull.host
+        if new > 0:
+            first_ms = lull.beat.sent_ms + (lull.counted_beats + 1) * lull.interval_ms
+            fold = self.stage.recorder.fold(host.name, host.cause)
+            host.begin_fold(fold, lull.beat)
+            fold.beats.add(first_ms, heard_ms, new)
+            lull.counted_beats = beats
+
+    def _add_commits(self, lull: Lull, commits: int, heard_ms: int) -> None:
+        new, host = commits - lull.counted_commits, lull.host
+        if new > 0:
+            first_ms = lull.commit_at_ms + lull.counted_commits * lull.commit_interval_ms
+            fold = self.stage.recorder.fold(host.name, host.cause)
+            host.begin_fold(fold, lull.beat)
+            fold.commits.add(first_ms, heard_ms, new)
+            lull.counted_commits = commits
+
+    def _count_until_now(self, lull: Lull) -> None:
+        now_ms = self.stage.kernel.now_ms
+        beats = (now_ms - lull.beat.sent_ms) // lull.interval_ms
+        commits = _due_before(now_ms + 1, lull.commit_at_ms, lull.commit_interval_ms)
+        for back in (0, 1):
+            if beats - back > lull.counted_beats:
+                sent_ms = lull.beat.sent_ms + (beats - back) * lull.interval_ms
+                heard_ms = self._exchange_at(lull, sent_ms).heard_ms
+                if heard_ms <= now_ms:
+                    self._add_beats(lull, beats - back, heard_ms)
+        for back in (0, 1):
+            if lull.commit is not None and commits - back > lull.counted_commits:
+                last_ms = lull.commit_at_ms + (commits - back - 1) * lull.commit_interval_ms
+                heard_ms = self._exchange_at(lull, last_ms).heard_ms
+                if heard_ms <= now_ms:
+                    self._add_commits(lull, commits - back, heard_ms)
+
+    def _exchange_at(self, lull: Lull, sent_ms: int) -> Exchange:
+        """The last exchange of those that are sent at that time or shortly before."""
+        since_ms = sent_ms - 2 * lull.round_trip_ms
+        first_ms = lull.beat.sent_ms
+        sent = set(_from(first_ms, since_ms, sent_ms, lull.interval_ms))
+        if lull.commit is not None:
+            sent.update(_from(lull.commit_at_ms, since_ms, sent_ms, lull.commit_interval_ms))
+        return _played(lull.connection, sorted(sent))[-1]
 
     def _tell_coordinator(self, lull: Lull, jump: Jump) -> None:
         """Let the coordinator handle the last beat and the last commit, each at its own time."""
@@ -457,6 +509,23 @@ def _due_before(before_ms: int, first_ms: int, every_ms: int) -> int:
     if every_ms == 0 or before_ms <= first_ms:
         return 0
     return (before_ms - 1 - first_ms) // every_ms + 1
+
+
+def _from(first_ms: int, since_ms: int, until_ms: int, every_ms: int) -> range:
+    """The times in this stretch of something that comes each so often, first at `first_ms`."""
+    skipped = max(0, -((first_ms - since_ms) // every_ms))
+    return range(first_ms + skipped * every_ms, until_ms + 1, every_ms)
+
+
+def _played(connection: Connection, sent: list[int]) -> list[Exchange]:
+    """What becomes of requests sent at these times: order is kept, answers come at once."""
+    exchanges = []
+    arrived_ms = home_ms = 0
+    for sent_ms in sent:
+        arrived_ms = max(arrived_ms, sent_ms + _latency_out(connection, sent_ms))
+        home_ms = max(home_ms, arrived_ms + _latency_in(connection, arrived_ms))
+        exchanges.append(Exchange(sent_ms, arrived_ms, home_ms))
+    return exchanges
 
 
 def _series(since_ms: int, until_ms: int, last_ms: int, every_ms: int) -> list[int]:

@@ -94,7 +94,7 @@ class Recorder:
         """Put one event down and return its `seq`."""
         seq_of_cause = self.seq_of(cause) if isinstance(cause, Fold) else cause
         client = facts.get("client")
-        if client is not None and client in self._folds:
+        if client is not None:
             self.close(client)
         self.recorded += 1
         row = Row(

@@ -50,6 +50,12 @@ class QuietTime(Protocol):
     def wake_all(self) -> None:
         """End every lull."""
 
+    def count_client(self, client: str) -> None:
+        """Count a member's repetitions up to the present."""
+
+    def count_all(self) -> None:
+        """Count everybody's repetitions up to the present."""
+
 
 @define(eq=False, kw_only=True)
 class Stage:
@@ -102,7 +108,7 @@ class Stage:
         self.cluster = SimulatedCluster(self.broker_ids, shards, self.seed)
         self.network = Network(kernel, self.seed, self.law)
         self.idle = IdleFetches(kernel, self.network, self.cluster)
-        self.recorder.before_closing = self.before_touching_client
+        self.recorder.before_closing = self._before_closing
         self.idle.before_look = self.before_touching_client
         self.network.lost = self._on_lost
         self.network.pass_idle = self.idle.pass_idle
@@ -244,7 +250,8 @@ class Stage:
 
     def settle(self) -> None:
         """Let everything that is only counted become rows."""
-        self.wake_all()
+        if self.lulls is not None:
+            self.lulls.count_all()
         self.recorder.close_all()
 
     def require_broker(self, broker: int) -> Broker:
@@ -305,6 +312,10 @@ class Stage:
         """Something is about to happen to everybody."""
         if self.lulls is not None:
             self.lulls.wake_all()
+
+    def _before_closing(self, client: str) -> None:
+        if self.lulls is not None:
+            self.lulls.count_client(client)
 
     def _after_step(self, host: ConsumerHost) -> None:
         if self.lulls is not None:
