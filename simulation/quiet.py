@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from client.consumer import Consumer
 from client.group import GroupClient
@@ -24,10 +24,20 @@ from coordinator import GroupState
 from coordinator.protocol import OffsetCommitRequest
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
-from simulation.chance import draw
 from simulation.consumer_host import ConsumerHost
 from simulation.idle_fetch import IdleFetch
 from simulation.kernel import Rank, Turn
+from simulation.lull import (
+    Exchange,
+    Jump,
+    Lull,
+    due_before,
+    latency_in,
+    latency_out,
+    played,
+    times_from,
+    times_until,
+)
 from simulation.network import Connection, Message
 from simulation.stage import Stage
 
@@ -35,59 +45,6 @@ from simulation.stage import Stage
 _WAIT_MS_MAX = 5_000
 #: So many beats back we look for a clean moment before we play the whole lull.
 _LAPS_MAX = 200
-
-
-@frozen
-class Exchange:
-    """A request of a lull and its answer: when it was sent, handled and heard."""
-
-    sent_ms: int
-    handled_ms: int
-    heard_ms: int
-
-
-@define(eq=False)
-class Lull:
-    """One member's quiet time: when its next commit and look at metadata are due."""
-
-    host: ConsumerHost
-    connection: Connection
-    broker: Broker
-    beat: Message
-    interval_ms: int
-    #: No answer takes longer.
-    round_trip_ms: int
-    commit: Message | None
-    commit_at_ms: int
-    commit_interval_ms: int
-    refresh_at_ms: int
-    timer: SessionTimer
-    #: When it ends by itself, if it does.
-    end: Turn | None = None
-    #: What has become rows already, while the lull went on.
-    counted_beats: int = 0
-    counted_commits: int = 0
-
-
-@define(eq=False)
-class Jump:
-    """Where a lull is resumed: right after the last pass before a clean moment."""
-
-    clean_ms: int
-    beats: int
-    commits: int
-    exchanges: list[Exchange]
-    last_beat: Exchange
-    last_commit: Exchange | None
-    refreshes: list[Exchange]
-
-    @property
-    def pass_times(self) -> list[int]:
-        """When the consumer last looked around, in order."""
-        times = [self.last_beat.heard_ms]
-        for each in (*self.exchanges, *self.refreshes[-1:]):
-            times += [each.sent_ms, each.heard_ms]
-        return sorted(time for time in times if self.last_beat.sent_ms <= time < self.clean_ms)
 
 
 @define(eq=False)
@@ -285,7 +242,7 @@ class Lulls:
         latest = (now_ms - margin_ms - lull.beat.sent_ms) // lull.interval_ms
         for beats in range(latest, max(0, latest - _LAPS_MAX), -1):
             clean_ms = lull.beat.sent_ms + beats * lull.interval_ms + margin_ms
-            commits = _due_before(clean_ms, lull.commit_at_ms, lull.commit_interval_ms)
+            commits = due_before(clean_ms, lull.commit_at_ms, lull.commit_interval_ms)
             last_commit_ms = lull.commit_at_ms + (commits - 1) * lull.commit_interval_ms
             if commits and last_commit_ms > clean_ms - margin_ms:
                 continue
@@ -304,13 +261,13 @@ class Lulls:
         for anchor_ms in anchors:
             # What was sent longer before could not hold this one up.
             since_ms = anchor_ms - 2 * lull.round_trip_ms
-            beats_until = _series(since_ms, anchor_ms, last_ms, lull.interval_ms)
+            beats_until = times_until(since_ms, anchor_ms, last_ms, lull.interval_ms)
             sent.update((each, False) for each in beats_until)
             if len(anchors) > 1:
-                repeats = _series(since_ms, anchor_ms, last_commit_ms, lull.commit_interval_ms)
+                repeats = times_until(since_ms, anchor_ms, last_commit_ms, lull.commit_interval_ms)
                 sent.update((each, True) for each in repeats if each >= lull.commit_at_ms)
         in_order = sorted(sent)
-        exchanges = _played(lull.connection, [sent_ms for sent_ms, _ in in_order])
+        exchanges = played(lull.connection, [sent_ms for sent_ms, _ in in_order])
         both = list(zip(in_order, exchanges, strict=True))
         last_beat = [each for (_, is_commit), each in both if not is_commit][-1]
         last_commit = next((each for (_, is_commit), each in both[::-1] if is_commit), None)
@@ -337,10 +294,10 @@ class Lulls:
             node = machine.calls.client.network.least_loaded_node(due_ms)
             assert node is not None
             connection = lull.host.connections[node.connection]
-            handled_ms = due_ms + _latency_out(connection, due_ms)
+            handled_ms = due_ms + latency_out(connection, due_ms)
             if isinstance(connection.idle, IdleFetch):
                 handled_ms = connection.idle.free_ms(handled_ms)
-            heard_ms = handled_ms + _latency_in(connection, handled_ms)
+            heard_ms = handled_ms + latency_in(connection, handled_ms)
             found.append(Exchange(due_ms, handled_ms, heard_ms))
             due_ms = heard_ms + machine.config.metadata_max_age_ms
         machine.clock.now_ms = kept_ms
@@ -383,7 +340,7 @@ class Lulls:
     def _count_until_now(self, lull: Lull) -> None:
         now_ms = self.stage.kernel.now_ms
         beats = (now_ms - lull.beat.sent_ms) // lull.interval_ms
-        commits = _due_before(now_ms + 1, lull.commit_at_ms, lull.commit_interval_ms)
+        commits = due_before(now_ms + 1, lull.commit_at_ms, lull.commit_interval_ms)
         for back in (0, 1):
             if beats - back > lull.counted_beats:
                 sent_ms = lull.beat.sent_ms + (beats - back) * lull.interval_ms
@@ -401,10 +358,10 @@ class Lulls:
         """The last exchange of those that are sent at that time or shortly before."""
         since_ms = sent_ms - 2 * lull.round_trip_ms
         first_ms = lull.beat.sent_ms
-        sent = set(_from(first_ms, since_ms, sent_ms, lull.interval_ms))
+        sent = set(times_from(first_ms, since_ms, sent_ms, lull.interval_ms))
         if lull.commit is not None:
-            sent.update(_from(lull.commit_at_ms, since_ms, sent_ms, lull.commit_interval_ms))
-        return _played(lull.connection, sorted(sent))[-1]
+            sent.update(times_from(lull.commit_at_ms, since_ms, sent_ms, lull.commit_interval_ms))
+        return played(lull.connection, sorted(sent))[-1]
 
     def _tell_coordinator(self, lull: Lull, jump: Jump) -> None:
         """Let the coordinator handle the last beat and the last commit, each at its own time."""
@@ -502,44 +459,6 @@ def _has_a_broker_to_ask(host: ConsumerHost) -> bool:
 def _refresh_due_ms(machine: Consumer) -> int:
     metadata = machine.calls.metadata
     return metadata.last_successful_refresh_ms + metadata.metadata_max_age_ms
-
-
-def _due_before(before_ms: int, first_ms: int, every_ms: int) -> int:
-    """How many times something was due that is due first then and again each so often."""
-    if every_ms == 0 or before_ms <= first_ms:
-        return 0
-    return (before_ms - 1 - first_ms) // every_ms + 1
-
-
-def _from(first_ms: int, since_ms: int, until_ms: int, every_ms: int) -> range:
-    """The times in this stretch of something that comes each so often, first at `first_ms`."""
-    skipped = max(0, -((first_ms - since_ms) // every_ms))
-    return range(first_ms + skipped * every_ms, until_ms + 1, every_ms)
-
-
-def _played(connection: Connection, sent: list[int]) -> list[Exchange]:
-    """What becomes of requests sent at these times: order is kept, answers come at once."""
-    exchanges = []
-    arrived_ms = home_ms = 0
-    for sent_ms in sent:
-        arrived_ms = max(arrived_ms, sent_ms + _latency_out(connection, sent_ms))
-        home_ms = max(home_ms, arrived_ms + _latency_in(connection, arrived_ms))
-        exchanges.append(Exchange(sent_ms, arrived_ms, home_ms))
-    return exchanges
-
-
-def _series(since_ms: int, until_ms: int, last_ms: int, every_ms: int) -> list[int]:
-    """The times in this stretch of something that comes each so often, last at `last_ms`."""
-    latest_ms = last_ms - max(0, -((until_ms - last_ms) // every_ms)) * every_ms
-    return list(range(latest_ms, since_ms - 1, -every_ms))
-
-
-def _latency_out(connection: Connection, sent_ms: int) -> int:
-    return connection.link.present_law.of(draw(connection.streams[0], sent_ms))
-
-
-def _latency_in(connection: Connection, sent_ms: int) -> int:
-    return connection.link.present_law.of(draw(connection.streams[1], sent_ms))
 
 
 def _first_two(told: tuple[int, int, Message]) -> tuple[int, int]:

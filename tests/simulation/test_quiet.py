@@ -9,7 +9,8 @@ import pytest
 
 from simulation.broker import Broker
 from simulation.events import Row
-from simulation.quiet import Exchange, Jump, Lull, Lulls
+from simulation.lull import Exchange, Jump, Lull
+from simulation.quiet import Lulls
 from simulation.recorder import MemorySink, NoSink
 from simulation.world import Simulation
 from tests.simulation.random_worlds import END_S, a_random_world

@@ -1,0 +1,108 @@
+"""A lull as a value, and its arithmetic: when what was sent, handled and heard.
+
+`simulation.quiet` decides who falls into one and wakes them.
+"""
+
+from __future__ import annotations
+
+from attrs import define, frozen
+
+from coordinator.timers import SessionTimer
+from simulation.broker import Broker
+from simulation.chance import draw
+from simulation.consumer_host import ConsumerHost
+from simulation.kernel import Turn
+from simulation.network import Connection, Message
+
+
+@frozen
+class Exchange:
+    """A request of a lull and its answer: when it was sent, handled and heard."""
+
+    sent_ms: int
+    handled_ms: int
+    heard_ms: int
+
+
+@define(eq=False)
+class Lull:
+    """One member's quiet time: when its next commit and look at metadata are due."""
+
+    host: ConsumerHost
+    connection: Connection
+    broker: Broker
+    beat: Message
+    interval_ms: int
+    #: No answer takes longer.
+    round_trip_ms: int
+    commit: Message | None
+    commit_at_ms: int
+    commit_interval_ms: int
+    refresh_at_ms: int
+    timer: SessionTimer
+    #: When it ends by itself, if it does.
+    end: Turn | None = None
+    #: What has become rows already, while the lull went on.
+    counted_beats: int = 0
+    counted_commits: int = 0
+
+
+@define(eq=False)
+class Jump:
+    """Where a lull is resumed: right after the last pass before a clean moment."""
+
+    clean_ms: int
+    beats: int
+    commits: int
+    exchanges: list[Exchange]
+    last_beat: Exchange
+    last_commit: Exchange | None
+    refreshes: list[Exchange]
+
+    @property
+    def pass_times(self) -> list[int]:
+        """When the consumer last looked around, in order."""
+        times = [self.last_beat.heard_ms]
+        for each in (*self.exchanges, *self.refreshes[-1:]):
+            times += [each.sent_ms, each.heard_ms]
+        return sorted(time for time in times if self.last_beat.sent_ms <= time < self.clean_ms)
+
+
+def due_before(before_ms: int, first_ms: int, every_ms: int) -> int:
+    """How many times something was due that is due first then and again each so often."""
+    if every_ms == 0 or before_ms <= first_ms:
+        return 0
+    return (before_ms - 1 - first_ms) // every_ms + 1
+
+
+def times_from(first_ms: int, since_ms: int, until_ms: int, every_ms: int) -> range:
+    """The times in this stretch of something that comes each so often, first at `first_ms`."""
+    skipped = max(0, -((first_ms - since_ms) // every_ms))
+    return range(first_ms + skipped * every_ms, until_ms + 1, every_ms)
+
+
+def played(connection: Connection, sent: list[int]) -> list[Exchange]:
+    """What becomes of requests sent at these times: order is kept, answers come at once."""
+    exchanges = []
+    arrived_ms = home_ms = 0
+    for sent_ms in sent:
+        arrived_ms = max(arrived_ms, sent_ms + latency_out(connection, sent_ms))
+        home_ms = max(home_ms, arrived_ms + latency_in(connection, arrived_ms))
+        exchanges.append(Exchange(sent_ms, arrived_ms, home_ms))
+    return exchanges
+
+
+def times_until(since_ms: int, until_ms: int, last_ms: int, every_ms: int) -> list[int]:
+    """The times in this stretch of something that comes each so often, last at `last_ms`."""
+    latest_ms = last_ms - max(0, -((until_ms - last_ms) // every_ms)) * every_ms
+    return list(range(latest_ms, since_ms - 1, -every_ms))
+
+
+def latency_out(connection: Connection, sent_ms: int) -> int:
+    """How long a request takes that is sent at that time."""
+    return connection.link.present_law.of(draw(connection.streams[0], sent_ms))
+
+
+def latency_in(connection: Connection, sent_ms: int) -> int:
+    """How long an answer takes."""
+    return connection.link.present_law.of(draw(connection.streams[1], sent_ms))
