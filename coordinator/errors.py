@@ -30,7 +30,7 @@ class ErrorCode(Enum):
 
     UNKNOWN_SERVER_ERROR = (-1, False)
     NONE = (0, False)
-    OFFSET_OUT_OF_RANGE = (1, True)
+    OFFSET_OUT_OF_RANGE = (1, False)
     UNKNOWN_TOPIC_OR_PARTITION = (3, True)
     INVALID_FETCH_SIZE = (4, False)
     LEADER_NOT_AVAILABLE = (5, True)
