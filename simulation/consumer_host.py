@@ -271,7 +271,6 @@ class ConsumerHost(ConsumerBook):
         if fact.link is Opening.ACCEPT:
             connection = self.network.connect(self, fact.connection, broker)
             self.connections[fact.connection] = connection
-            self._sessions.pop(fact.connection, None)
             self._record(W.CONNECTION_OPENED, self.cause, broker=broker, connection=label)
         else:
             detail = "refused" if fact.link is Opening.REFUSE else "nobody answers"
