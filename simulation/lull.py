@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
@@ -13,6 +13,7 @@ from simulation.chance import draw
 from simulation.consumer_host import ConsumerHost
 from simulation.kernel import Turn
 from simulation.network import Connection, Message
+from simulation.recorder import Fold
 
 
 @frozen
@@ -45,6 +46,18 @@ class Lull:
     #: What has become rows already, while the lull went on.
     counted_beats: int = 0
     counted_commits: int = 0
+    #: The folds that were closed meanwhile, and when; what came before belongs to them.
+    closed: list[tuple[int, Fold]] = field(factory=list)
+
+    def fold_at(self, at_ms: int) -> Fold | None:
+        """The fold that was open at that time, if it has been closed."""
+        return next((fold for closed_ms, fold in self.closed if at_ms <= closed_ms), None)
+
+    def close_fold(self, now_ms: int, fold: Fold) -> None:
+        """A fold is closed now; those that nothing can belong to any more are forgotten."""
+        longest_ms = max(self.interval_ms, self.commit_interval_ms) + self.round_trip_ms
+        self.closed = [each for each in self.closed if each[0] >= now_ms - 2 * longest_ms]
+        self.closed.append((now_ms, fold))
 
 
 @define(eq=False)

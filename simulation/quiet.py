@@ -193,6 +193,8 @@ class Lulls:
         lull = self._lulls.get(client)
         if lull is not None and self.stage.kernel.current is None:
             self._count_until_now(lull)
+            fold = self.stage.recorder.fold(client, lull.host.cause)
+            lull.close_fold(self.stage.kernel.now_ms, fold)
         else:
             self.wake_client(client)
 
@@ -365,11 +367,13 @@ class Lulls:
 
     def _tell_coordinator(self, lull: Lull, jump: Jump) -> None:
         """Let the coordinator handle the last beat and the last commit, each at its own time."""
-        cause = self.stage.recorder.fold(lull.host.name, lull.host.cause)
         told = [(jump.last_beat.handled_ms, 0, lull.beat)]
         if jump.last_commit is not None and lull.commit is not None:
             told.append((jump.last_commit.handled_ms, 1, lull.commit))
         for handled_ms, _, message in sorted(told, key=_first_two):
+            cause = lull.fold_at(handled_ms)
+            if cause is None:
+                cause = self.stage.recorder.fold(lull.host.name, lull.host.cause)
             lull.broker.take_quietly(message.request, handled_ms, cause)
         connection = lull.connection
         connection.last_arrival_ms = max(each.handled_ms for each in jump.exchanges)
