@@ -144,7 +144,8 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.TIMER_FIRED:        "A timer of the coordinator is due; `detail` names it, "
                                        "`duration_ms` is the time since it was set.",
     WorldEventKind.WRITE_COMMITTED:    "The log has `count` records of the coordinator, from "
-                                       "`offset` up to but not including `end_offset`.",
+                                       "`offset` up to but not including `end_offset`; commits "
+                                       "that repeat what is there are not counted.",
     WorldEventKind.PARTITION_ASSIGNED: "A consumer takes a partition over.",
     WorldEventKind.PARTITION_REVOKED:  "A consumer gives a partition up.",
     WorldEventKind.PARTITION_LOST:     "A consumer has a partition no more, without giving it up; "
