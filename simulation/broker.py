@@ -93,6 +93,8 @@ class Broker:
     _wakes_at_ms: int | None = field(default=None, init=False)
     _writes: int = field(default=0, init=False)
     _log_free_ms: dict[int, int] = field(factory=dict, init=False)
+    #: How many writes of each partition have been asked for and are not in the log yet.
+    _queued: dict[int, int] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Come up."""
@@ -106,6 +108,7 @@ class Broker:
         self.is_up = False
         self.life += 1
         self._timers, self._settings, self._open = TimerQueue(), {}, {}
+        self._queued = {}
         self._wakes_at_ms = None
 
     def restart(self) -> None:
@@ -245,13 +248,19 @@ class Broker:
         shard, now_ms = write.shard, self.kernel.now_ms
         delay_ms = self.trouble.slow_ms.get(shard, 0)
         free_ms = max(self._log_free_ms.get(shard, 0), now_ms + delay_ms)
-        if free_ms <= now_ms:
+        if free_ms <= now_ms and not self._queued.get(shard):
             self._written(write, cause, message, self.life)
             return
         self._log_free_ms[shard] = free_ms
+        self._queued[shard] = self._queued.get(shard, 0) + 1
         self._writes += 1
         turn = Turn(free_ms, Rank.LOG, str(self.id), "", self._writes)
-        self.kernel.at(turn, partial(self._written, write, cause, message, self.life))
+        self.kernel.at(turn, partial(self._written_late, write, cause, message, self.life))
+
+    def _written_late(self, write: Write, cause: Cause, message: Message | None, life: int) -> None:
+        if life == self.life:
+            self._queued[write.shard] -= 1
+        self._written(write, cause, message, life)
 
     def _written(self, write: Write, cause: Cause, message: Message | None, life: int) -> None:
         if life != self.life:
