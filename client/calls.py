@@ -71,6 +71,8 @@ class AsyncConsumer:
         """Want exactly these topics. To want none, `await unsubscribe()`."""
         self._ensure_open()
         self._group()
+        if isinstance(topics, str):
+            raise TypeError(f"topics must be several names, not the one text {topics!r}")
         wanted = list(topics)
         if not wanted:
             raise IllegalArgumentException("topics must not be empty: await unsubscribe() instead")
@@ -90,7 +92,11 @@ class AsyncConsumer:
             raise IllegalArgumentException("pattern must not be empty")
         self._ensure_open()
         self._require_assignors()
-        self.subscriptions.subscribe_pattern(re.compile(pattern), listener)
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"pattern {pattern!r} cannot be read: {error}") from error
+        self.subscriptions.subscribe_pattern(compiled, listener)
         group.leading.update_pattern_subscription(self.metadata.view)
         self.metadata.request_update_for_new_topics()
 
@@ -146,8 +152,8 @@ class AsyncConsumer:
 
     async def poll(self, timeout_ms: int) -> ConsumerRecords:
         """Records, as soon as there are any; none after the time-out."""
-        self._ensure_open()
         timer = self.clock.timer(timeout_ms)
+        self._ensure_open()
         if self.subscriptions.type is SubscriptionType.NONE:
             raise IllegalStateException("not subscribed to any topic, nor assigned any partition")
         while True:
@@ -222,7 +228,7 @@ class AsyncConsumer:
         self, offsets: Offsets | None = None, timeout_ms: int | None = None
     ) -> None:
         """Commit these offsets, or all positions, and wait until that is done."""
-        wanted = self.subscriptions.all_consumed() if offsets is None else offsets
+        wanted = self.subscriptions.all_consumed() if offsets is None else _checked(offsets)
         self._ensure_open()
         group = self._group()
         limit_ms = self._or_default(timeout_ms)
@@ -234,7 +240,7 @@ class AsyncConsumer:
         self, offsets: Offsets | None = None, callback: CommitCallback | None = None
     ) -> None:
         """Commit these offsets, or all positions, and go on; a later call runs the callback."""
-        wanted = self.subscriptions.all_consumed() if offsets is None else offsets
+        wanted = self.subscriptions.all_consumed() if offsets is None else _checked(offsets)
         self._ensure_open()
         group = self._group()
         self._note_epochs(wanted)
@@ -375,6 +381,9 @@ class AsyncConsumer:
         """Commit, give up what is owned, leave unless told otherwise, and close connections."""
         if timeout_ms < 0:
             raise IllegalArgumentException(f"timeout_ms must not be negative, not {timeout_ms}")
+        if operation not in CloseOperation.ALL:
+            known = ", ".join(CloseOperation.ALL)
+            raise ValueError(f"operation must be one of {known}, not {operation!r}")
         if self.is_closed:
             return
         try:
@@ -438,6 +447,16 @@ class RecordBatches:
         finally:
             self.consumer.swallows_empty_polls = False
         return records
+
+
+def _checked(offsets: Offsets) -> Offsets:
+    """Offsets to commit, by partition; a plain pair of topic and number will do for one."""
+    checked = {}
+    for partition, offset in offsets.items():
+        if not isinstance(offset, OffsetAndMetadata):
+            raise TypeError(f"offsets must be OffsetAndMetadata values, not {offset!r}")
+        checked[TopicPartition(*partition)] = offset
+    return checked
 
 
 def _ignore(_offsets: Offsets, _error: Exception | None) -> None:

@@ -77,6 +77,7 @@ class CloseOperation:
     DEFAULT = "DEFAULT"
     LEAVE_GROUP = "LEAVE_GROUP"
     REMAIN_IN_GROUP = "REMAIN_IN_GROUP"
+    ALL = (DEFAULT, LEAVE_GROUP, REMAIN_IN_GROUP)
 
 
 @define(eq=False, kw_only=True)

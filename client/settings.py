@@ -22,6 +22,20 @@ from client.reset import ResetStrategy, reset_strategy
 DEFAULT_CLOSE_TIMEOUT_MS = 30_000
 
 _DEFAULT_RECONNECT_BACKOFF_MS = 50
+_INT_MAX = 2_147_483_647
+#: Settings that are longs in Kafka; the others are ints.
+_LONGS = frozenset(
+    {
+        "metadata_max_age_ms",
+        "metadata_recovery_rebootstrap_trigger_ms",
+        "reconnect_backoff_max_ms",
+        "reconnect_backoff_ms",
+        "retry_backoff_max_ms",
+        "retry_backoff_ms",
+        "socket_connection_setup_timeout_max_ms",
+        "socket_connection_setup_timeout_ms",
+    }
+)
 _INSTANCE_ID = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 #: Kafka has these settings too. They change nothing that is modelled, so any value will do.
@@ -54,6 +68,8 @@ def _at_least(lowest: int) -> Any:  # noqa: ANN401 (attrs takes any callable as 
     def check(_: object, attribute: Attribute[int], value: object) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
             raise ValueError(f"{attribute.name} must be at least {lowest}, not {value!r}")
+        if value > _INT_MAX and attribute.name not in _LONGS:
+            raise ValueError(f"{attribute.name} must be at most {_INT_MAX}, not {value!r}")
 
     return check
 
@@ -71,8 +87,20 @@ def _flag(_: object, attribute: Attribute[bool], value: object) -> None:
         raise ValueError(f"{attribute.name} must be true or false, not {value!r}")  # noqa: TRY004
 
 
+def _text(_: object, attribute: Attribute[str], value: object) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{attribute.name} must be a text, not {value!r}")  # noqa: TRY004
+
+
+def _text_or_none(_: object, attribute: Attribute[str | None], value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{attribute.name} must be a text, not {value!r}")
+
+
 def _names(value: str | Iterable[str | Assignor]) -> tuple[str | Assignor, ...]:
     """Assignors, each once, by name, class or as they are."""
+    if not isinstance(value, Iterable):
+        raise ValueError(f"partition_assignment_strategy must name assignors, not {value!r}")  # noqa: TRY004
     given = value.split(",") if isinstance(value, str) else value
     known = [CLASS_NAMES.get(name, name) if isinstance(name, str) else name for name in given]
     return tuple(dict.fromkeys(name.strip() if isinstance(name, str) else name for name in known))
@@ -92,10 +120,10 @@ class ConsumerConfig:
     """The settings of one consumer of the classic protocol."""
 
     bootstrap_servers: tuple[str, ...] = field(default=("bootstrap:9092",), converter=_addresses)
-    client_id: str = ""
-    client_rack: str = ""
-    group_id: str | None = None
-    group_instance_id: str | None = None
+    client_id: str = field(default="", validator=_text)
+    client_rack: str = field(default="", validator=_text)
+    group_id: str | None = field(default=None, validator=_text_or_none)
+    group_instance_id: str | None = field(default=None, validator=_text_or_none)
     group_protocol: str = field(default="classic", converter=_lower, validator=_one_of("classic"))
     session_timeout_ms: int = field(default=45_000, validator=_at_least(0))
     heartbeat_interval_ms: int = field(default=3_000, validator=_at_least(0))
@@ -107,7 +135,7 @@ class ConsumerConfig:
     #: Without a group there is nothing to commit to.
     enable_auto_commit: bool = field(validator=_flag)
     auto_commit_interval_ms: int = field(default=5_000, validator=_at_least(0))
-    auto_offset_reset: str = "latest"
+    auto_offset_reset: str = field(default="latest", validator=_text)
     isolation_level: str = field(
         default="read_uncommitted", validator=_one_of("read_uncommitted", "read_committed")
     )
@@ -144,7 +172,9 @@ class ConsumerConfig:
 
     @reset_strategy.default
     def _parsed_reset_strategy(self) -> ResetStrategy:
-        return reset_strategy(self.auto_offset_reset)
+        given: object = self.auto_offset_reset
+        # What is no text is refused by its own check, a moment later.
+        return reset_strategy(given if isinstance(given, str) else "latest")
 
     def __attrs_post_init__(self) -> None:
         """Refuse what Kafka's consumer refuses to be built with."""

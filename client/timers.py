@@ -14,6 +14,8 @@ from weakref import WeakSet
 
 from attrs import define, field
 
+from client.errors import IllegalArgumentException
+
 #: Later than any time that is ever reached.
 NEVER = 2**63 - 1
 #: Earlier than any time that matters: Kafka's clocks stand far from zero, ours begins there.
@@ -71,7 +73,9 @@ class Timer:
         self.current_ms = max(self.clock.now_ms if now_ms is None else now_ms, self.current_ms)
 
     def reset(self, timeout_ms: int) -> None:
-        """Begin anew at the time of the last update."""
+        """Begin anew at the time of the last update; a negative limit is refused, as in Kafka."""
+        if timeout_ms < 0:
+            raise IllegalArgumentException(f"a time limit must not be negative, not {timeout_ms}")
         self.timeout_ms = timeout_ms
         self.start_ms = self.current_ms
         self.deadline_ms = min(NEVER, self.current_ms + timeout_ms)

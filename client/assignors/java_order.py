@@ -1,8 +1,8 @@
 """Java's orders, where Kafka's assignors depend on them: of strings, and of hash maps and sets.
 
 Java turns a bucket of nine entries into a tree once a table has 64 buckets, which changes the
-order within that bucket. Ids and topics practically never get there, and we keep the order of
-insertion.
+order within that bucket. Ids with a UUID practically never get there (short ones that count up
+can), and we keep the order of insertion.
 """
 
 from __future__ import annotations

@@ -82,6 +82,8 @@ def _results(cases: list[dict[str, Any]], *, is_traced: bool) -> Iterator[CaseRe
     player = next(each for each in FORMATS if each.is_mine(cases))
     if player is coordinator and is_traced:
         return coordinator.play(cases, print)
+    if is_traced:
+        print("--trace is for cases of the coordinator; the others show where they differ")
     return player.play(cases)
 
 
