@@ -214,7 +214,9 @@ class Faults(Producers):
         at_ms = milliseconds(fault.at)
         self.at(at_ms, partial(_apply, self, fault.verb, fault.target, fault.options))
         if fault.lasts is not None:
-            heal = partial(_apply, self, PAIRS[fault.verb], fault.target, {})
+            # Who holds one kind of request must release that kind.
+            kind = {name: value for name, value in fault.options.items() if name == "request"}
+            heal = partial(_apply, self, PAIRS[fault.verb], fault.target, kind)
             self.at(at_ms + milliseconds(fault.lasts), heal)
 
     def faults_at_a_rate(  # type: ignore[misc] # mixed into it
