@@ -102,10 +102,14 @@ class ConsumerBook:
         self._committed.clear()
         self._sessions.clear()
 
+    def _expect_after(self, fact: RecordsReturned) -> None:
+        """Know where the next fetch begins: it leaves before these records are handed out."""
+        for found in fact.ranges:
+            self._expected[found.partition] = found.end
+
     def _on_returned(self, fact: RecordsReturned) -> None:
         self._put_down()
         for found in fact.ranges:
-            self._expected[found.partition] = found.end
             self._record_range(W.RECORDS_RETURNED, found)
         assert self.running is not None
         if not self.running.tells_of_processing:

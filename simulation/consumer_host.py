@@ -234,7 +234,11 @@ class ConsumerHost(ConsumerBook):
 
     def _let(self, act: Callable[[int], tuple[object, ...]]) -> None:
         """Let the machine act now, and carry out what comes of it."""
-        for fact in act(self.kernel.now_ms):
+        told = act(self.kernel.now_ms)
+        for fact in told:
+            if isinstance(fact, RecordsReturned):
+                self._expect_after(fact)
+        for fact in told:
             self._carry_out(fact)
         if self.machine is None:
             return
