@@ -21,7 +21,7 @@ from client.errors import (
 from client.listeners import Offsets, Partitions, RebalanceListener
 from client.membership import CloseOperation
 from client.outputs import CommitRefused, ProcessingBegan, RecordsProcessed, RecordsSkipped
-from client.partitions import TopicPartition
+from client.partitions import OffsetAndMetadata, TopicPartition
 from client.records import ConsumerRecords
 from client.settings import DEFAULT_CLOSE_TIMEOUT_MS
 from client.workloads import AT_ONCE, TimePerRecord
@@ -82,7 +82,7 @@ class PollLoop:
     #: Times since the application began; each stops it at the next record boundary.
     stalls: tuple[Stall, ...] = ()
     #: A graceful stop first finishes all that was polled. If not, the rest is left, although an
-    #: auto-commit on closing declares it done.
+    #: auto-commit on closing declares it done; commits of the loop's own do not.
     finishes_batch: bool = True
     close_timeout_ms: int = DEFAULT_CLOSE_TIMEOUT_MS
     close_operation: str = CloseOperation.DEFAULT
@@ -102,6 +102,8 @@ class RunningLoop:
     is_stopping: bool = False
     _began_ms: int = 0
     _stalls: list[Stall] = field(init=False)
+    #: Where processing has come to in each partition of which records in hand are left.
+    _unfinished: dict[TopicPartition, OffsetAndMetadata] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Take the stalls in the order of time."""
@@ -129,13 +131,18 @@ class RunningLoop:
         await self.consumer.close(self.loop.close_timeout_ms, self.loop.close_operation)
 
     async def commit_processed(self) -> bool:
-        """Commit all positions; False if the group refused, which is no reason to stop."""
+        """Commit what was processed; False if the group refused, which is no reason to stop."""
         try:
-            await self.consumer.commit_sync()
+            await self.consumer.commit_sync(self._processed())
         except _TOLERATED as error:
             self.tell(CommitRefused(at_ms=self._now_ms, error=error))
             return False
         return True
+
+    def forget(self, partitions: Partitions) -> None:
+        """These are no longer ours, so where we were in them means nothing."""
+        for partition in partitions:
+            self._unfinished.pop(partition, None)
 
     # --- one batch --------------------------------------------------------------------------------
 
@@ -148,7 +155,7 @@ class RunningLoop:
         if mode is CommitMode.SYNC:
             await self.commit_processed()
         elif mode is CommitMode.ASYNC:
-            await self.consumer.commit_async(callback=self._on_committed)
+            await self.consumer.commit_async(self._processed(), self._on_committed)
 
     async def _commit_then_process(self, records: ConsumerRecords) -> None:
         try:
@@ -160,7 +167,20 @@ class RunningLoop:
             return
         await self._process(records)
 
+    def _processed(self) -> Offsets:
+        """All positions, but no further than processing has come where it was cut short."""
+        positions = self.consumer.subscriptions.all_consumed()
+        return {
+            partition: self._unfinished.get(partition, position)
+            for partition, position in positions.items()
+        }
+
     async def _process(self, records: ConsumerRecords) -> None:
+        # Of a partition with several ranges, the first says where processing begins.
+        self._unfinished = {
+            found.partition: OffsetAndMetadata(offset=found.first)
+            for found in reversed(records.ranges)
+        }
         for found in records.ranges:
             for piece, takes_ms in self.loop.time_per_record.pieces(found):
                 await self._stall_if_due()
@@ -169,8 +189,12 @@ class RunningLoop:
                 if self.loop.commit is CommitMode.WITH_RESULTS:
                     self.results.keep(piece.partition, piece.end)
                 self.tell(RecordsProcessed(at_ms=self._now_ms, records=piece))
+                self._unfinished[piece.partition] = OffsetAndMetadata(
+                    offset=piece.end, leader_epoch=piece.leader_epoch
+                )
                 if self.is_stopping and not self.loop.finishes_batch:
                     return
+        self._unfinished.clear()
 
     async def _stall_if_due(self) -> None:
         while self._stalls and self._began_ms + self._stalls[0].at_ms <= self._now_ms:
@@ -205,7 +229,9 @@ class _LoopListener(RebalanceListener):
         commits = running.loop.commit in (CommitMode.SYNC, CommitMode.ASYNC)
         if partitions and commits and running.loop.commits_when_revoked:
             await running.commit_processed()
+        running.forget(partitions)
 
     async def on_partitions_lost(self, partitions: Partitions) -> None:
-        del partitions  # They are somebody else's, so there is nothing to commit.
+        # They are somebody else's, so there is nothing to commit.
         await self.running.consumer.sleep(self.running.loop.lost_callback_ms)
+        self.running.forget(partitions)

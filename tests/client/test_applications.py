@@ -180,6 +180,21 @@ def test_a_stop_that_does_not_finish_its_batch_loses_the_rest_to_the_commit_on_c
     assert talk.committed == {"t-0": 5}
 
 
+@pytest.mark.parametrize("mode", [CommitMode.SYNC, CommitMode.ASYNC])
+def test_a_stop_that_does_not_finish_its_batch_commits_only_what_was_processed(mode):
+    talk = a_talk()
+    one_by_one = DrawnTime(lambda *_: 100)
+    running = a_running(talk, commit=mode, time_per_record=one_by_one, finishes_batch=False)
+    talk.advance(150)
+
+    running.stop()
+    talk.advance(2_000)
+
+    assert [(first, end) for _, first, end in processed(talk)] == [(0, 1), (1, 2)]
+    assert talk.committed == {"t-0": 2}
+    assert not talk.consumer.is_running
+
+
 def test_an_abrupt_stop_commits_nothing_and_says_no_farewell():
     talk = a_talk()
     a_running(talk, commit=CommitMode.SYNC, time_per_record=ConstantTime(100_000))
