@@ -6,7 +6,7 @@ How long records take is in `client.workloads`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 from attrs import define, field, frozen
@@ -22,7 +22,7 @@ from client.listeners import Offsets, Partitions, RebalanceListener
 from client.membership import CloseOperation
 from client.outputs import CommitRefused, ProcessingBegan, RecordsProcessed, RecordsSkipped
 from client.partitions import OffsetAndMetadata, TopicPartition
-from client.records import ConsumerRecords
+from client.records import ConsumerRecords, RecordRange
 from client.settings import DEFAULT_CLOSE_TIMEOUT_MS
 from client.workloads import AT_ONCE, TimePerRecord
 
@@ -59,9 +59,16 @@ class ResultStore:
 
     next_offsets: dict[TopicPartition, int] = field(factory=dict)
 
-    def keep(self, partition: TopicPartition, next_offset: int) -> None:
-        """Keep results up to an offset."""
+    def keep(self, partition: TopicPartition, next_offset: int, *, after: int | None) -> bool:
+        """Keep results up to an offset, if they follow on those kept so far; say whether.
+
+        `after` is how far the results reached when the writer last looked, None for no results.
+        Offsets may be missing in a log, so the first offset of the records would not do.
+        """
+        if self.next_offsets.get(partition) != after:
+            return False
         self.next_offsets[partition] = next_offset
+        return True
 
 
 @frozen(kw_only=True)
@@ -102,6 +109,8 @@ class RunningLoop:
     is_stopping: bool = False
     _began_ms: int = 0
     _stalls: list[Stall] = field(init=False)
+    #: How far the results of each partition reached when this loop last looked.
+    _results_seen: dict[TopicPartition, int | None] = field(factory=dict, init=False)
     #: Where processing has come to in each partition of which records in hand are left.
     _unfinished: dict[TopicPartition, OffsetAndMetadata] = field(factory=dict, init=False)
 
@@ -139,10 +148,18 @@ class RunningLoop:
             return False
         return True
 
+    def seek_to_results(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read on from where the results reach; where there are none, from the position."""
+        for partition in partitions:
+            reached = self._results_seen[partition] = self.results.next_offsets.get(partition)
+            if reached is not None:
+                self.consumer.seek(partition, reached)
+
     def forget(self, partitions: Partitions) -> None:
         """These are no longer ours, so where we were in them means nothing."""
         for partition in partitions:
             self._unfinished.pop(partition, None)
+            self._results_seen.pop(partition, None)
 
     # --- one batch --------------------------------------------------------------------------------
 
@@ -163,7 +180,7 @@ class RunningLoop:
         except _TOLERATED as error:
             # Processing now could make a record count twice, so it is left to whoever gets it.
             for found in records.ranges:
-                self.tell(RecordsSkipped(at_ms=self._now_ms, records=found, error=error))
+                self._skip(found, error)
             return
         await self._process(records)
 
@@ -181,20 +198,40 @@ class RunningLoop:
             found.partition: OffsetAndMetadata(offset=found.first)
             for found in reversed(records.ranges)
         }
+        refused: set[TopicPartition] = set()
         for found in records.ranges:
             for piece, takes_ms in self.loop.time_per_record.pieces(found):
+                if found.partition in refused:
+                    self._skip(piece, _overtaken(piece))
+                    continue
                 await self._stall_if_due()
                 self.tell(ProcessingBegan(at_ms=self._now_ms, records=piece, takes_ms=takes_ms))
                 await self.consumer.sleep(takes_ms)
-                if self.loop.commit is CommitMode.WITH_RESULTS:
-                    self.results.keep(piece.partition, piece.end)
-                self.tell(RecordsProcessed(at_ms=self._now_ms, records=piece))
-                self._unfinished[piece.partition] = OffsetAndMetadata(
-                    offset=piece.end, leader_epoch=piece.leader_epoch
-                )
+                if self._has_effect(piece):
+                    self.tell(RecordsProcessed(at_ms=self._now_ms, records=piece))
+                    self._unfinished[piece.partition] = OffsetAndMetadata(
+                        offset=piece.end, leader_epoch=piece.leader_epoch
+                    )
+                else:
+                    refused.add(piece.partition)
+                    self._skip(piece, _overtaken(piece))
                 if self.is_stopping and not self.loop.finishes_batch:
                     return
         self._unfinished.clear()
+        self.seek_to_results(sorted(refused))
+
+    def _has_effect(self, piece: RecordRange) -> bool:
+        """Write the results, if that is the mode; False if another member has overtaken us."""
+        if self.loop.commit is not CommitMode.WITH_RESULTS:
+            return True
+        seen = self._results_seen.get(piece.partition)
+        if not self.results.keep(piece.partition, piece.end, after=seen):
+            return False
+        self._results_seen[piece.partition] = piece.end
+        return True
+
+    def _skip(self, records: RecordRange, error: Exception) -> None:
+        self.tell(RecordsSkipped(at_ms=self._now_ms, records=records, error=error))
 
     async def _stall_if_due(self) -> None:
         while self._stalls and self._began_ms + self._stalls[0].at_ms <= self._now_ms:
@@ -209,6 +246,10 @@ class RunningLoop:
         return self.consumer.clock.now_ms
 
 
+def _overtaken(records: RecordRange) -> CommitFailedException:
+    return CommitFailedException(f"another member has written results of {records.partition}")
+
+
 @define(eq=False)
 class _LoopListener(RebalanceListener):
     """The callbacks of a poll loop: slow if told so, committing or seeking as its mode wants."""
@@ -219,9 +260,7 @@ class _LoopListener(RebalanceListener):
         running = self.running
         await running.consumer.sleep(running.loop.assigned_callback_ms)
         if running.loop.commit is CommitMode.WITH_RESULTS:
-            for partition in partitions:
-                if partition in running.results.next_offsets:
-                    running.consumer.seek(partition, running.results.next_offsets[partition])
+            running.seek_to_results(partitions)
 
     async def on_partitions_revoked(self, partitions: Partitions) -> None:
         running = self.running

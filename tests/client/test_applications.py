@@ -153,6 +153,49 @@ def test_exactly_once_seeks_to_where_its_results_reach():
     assert talk.sent("OffsetCommit") == []
 
 
+def test_exactly_once_refuses_the_result_of_a_member_that_has_lost_its_partition():
+    results = ResultStore({T0: 1})
+    slow, quick = a_talk(**{"max.poll.interval.ms": 5_000}), a_talk()
+    a_running(
+        slow,
+        results,
+        commit=CommitMode.WITH_RESULTS,
+        time_per_record=SlowRecord(
+            partition=T0, offset=1, takes_ms=10_000, others=ConstantTime(1_000)
+        ),
+    )
+    slow.advance(6_000)
+    assert slow.sent_apis()[-1] == "LeaveGroup"
+
+    a_running(quick, results, commit=CommitMode.WITH_RESULTS)
+    quick.advance(10)
+    slow.advance(6_000)
+
+    assert [(first, end) for _, first, end in processed(quick)] == [(1, 5)]
+    assert processed(slow) == []
+    assert [(fact.records.first, fact.records.end) for fact in told(slow, RecordsSkipped)] == [
+        (1, 2),
+        (2, 5),
+    ]
+    assert results.next_offsets == {T0: 5}
+
+
+def test_exactly_once_goes_on_behind_results_that_were_written_while_it_was_at_work():
+    results = ResultStore({T0: 1})
+    talk = a_talk()
+    a_running(talk, results, commit=CommitMode.WITH_RESULTS, time_per_record=ConstantTime(100_000))
+    talk.advance(200)
+
+    assert results.keep(T0, 2, after=1)
+    talk.advance(1_000)
+
+    assert [(fact.records.first, fact.records.end) for fact in told(talk, RecordsSkipped)] == [
+        (1, 5)
+    ]
+    assert [(first, end) for _, first, end in processed(talk)] == [(2, 5)]
+    assert results.next_offsets == {T0: 5}
+
+
 def test_a_graceful_stop_finishes_the_batch_commits_and_leaves():
     talk = a_talk()
     running = a_running(talk, commit=CommitMode.SYNC, time_per_record=ConstantTime(100_000))
