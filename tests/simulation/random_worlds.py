@@ -97,7 +97,7 @@ def _something_happens(sim: Simulation, choose: Choices, names: list[str], parti
         group = name.partition("-")[0]
         to = 1 + choose.below(sim.brokers)
         load_ms = choose.below(3_000)
-        sim.at(at_ms, partial(sim.move_coordinator, group, to, load=load_ms))
+        sim.at(at_ms, partial(_move_if_possible, sim, group, to, load_ms))
     elif kind == 3 and sim.brokers > 1:
         broker = 1 + choose.below(sim.brokers)
         lasts = 1_000 * (1 + choose.below(60))
@@ -113,6 +113,11 @@ def _something_happens(sim: Simulation, choose: Choices, names: list[str], parti
         target = name.partition("-")[0] if verb.endswith("append") else name
         lasts = 200 + choose.below(70_000)
         sim.fault(Fault(verb=verb, target=target, at=at_ms, lasts=lasts))
+
+
+def _move_if_possible(sim: Simulation, group: str, to: int, load_ms: int) -> None:
+    if sim.stage.brokers[to].is_up:
+        sim.move_coordinator(group, to, load=load_ms)
 
 
 def _join_if_possible(ghost: object) -> None:
