@@ -51,8 +51,8 @@ JAVA_MS = {
     "sticky": (30, 250),
     "cooperative-sticky": (30, 140),
 }
-#: The general algorithm, afresh. Kafka's figures were taken on other groups than these, so they give
-#: the scale and no race.
+#: The general algorithm, afresh. Kafka's figures were taken on other groups than these, so they
+#: give the scale and no race.
 _GENERAL = "  Kafka, afresh, other groups: 30 to 55 ms at 100 x 1,000, 2.3 to 3.2 s at 500 x 10,000"
 JAVA_GENERAL = {"sticky": _GENERAL, "cooperative-sticky": _GENERAL}
 TIMES_OF_JAVA = {"range": 1, "roundrobin": 1, "sticky": 3, "cooperative-sticky": 3}
