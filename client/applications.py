@@ -11,7 +11,7 @@ from enum import Enum
 
 from attrs import define, field, frozen
 
-from client.calls import AsyncConsumer
+from client.calls import AsyncConsumer, RecordBatches
 from client.errors import (
     CommitFailedException,
     RebalanceInProgressException,
@@ -107,6 +107,7 @@ class RunningLoop:
     tell: Callable[[object], None]
     results: ResultStore = field(factory=ResultStore)
     is_stopping: bool = False
+    _is_polling: bool = field(default=False, init=False)
     _began_ms: int = 0
     _stalls: list[Stall] = field(init=False)
     #: How far the results of each partition reached when this loop last looked.
@@ -121,7 +122,9 @@ class RunningLoop:
     def stop(self) -> None:
         """Leave the loop, from wherever it waits, and close. The host then drives on."""
         self.is_stopping = True
-        self.consumer.wakeup()
+        # A wakeup while it processes would only meet its next commit.
+        if self._is_polling:
+            self.consumer.wakeup()
 
     async def run(self) -> None:
         """Subscribe, go round until stopped, close."""
@@ -134,7 +137,7 @@ class RunningLoop:
         batches = self.consumer.batches(self.loop.poll_timeout_ms)
         while not self.is_stopping:
             try:
-                await self._handle(await anext(batches))
+                await self._handle(await self._next_of(batches))
             except WakeupException:
                 continue
         await self.consumer.close(self.loop.close_timeout_ms, self.loop.close_operation)
@@ -142,7 +145,7 @@ class RunningLoop:
     async def commit_processed(self) -> bool:
         """Commit what was processed; False if the group refused, which is no reason to stop."""
         try:
-            await self.consumer.commit_sync(self._processed())
+            await self._commit_sync(self._processed())
         except _TOLERATED as error:
             self.tell(CommitRefused(at_ms=self._now_ms, error=error))
             return False
@@ -161,6 +164,24 @@ class RunningLoop:
             self._unfinished.pop(partition, None)
             self._results_seen.pop(partition, None)
 
+    async def _next_of(self, batches: RecordBatches) -> ConsumerRecords:
+        self._is_polling = True
+        try:
+            return await anext(batches)
+        finally:
+            self._is_polling = False
+
+    async def _commit_sync(self, offsets: Offsets | None = None) -> None:
+        """Commit and wait; a wakeup that meets the commit was meant for the loop: once more."""
+        try:
+            await self.consumer.commit_sync(offsets)
+        except WakeupException:
+            try:
+                await self.consumer.commit_sync(offsets)
+            finally:
+                if self._is_polling:  # The poll that called us back still has to hear of it.
+                    self.consumer.wakeup()
+
     # --- one batch --------------------------------------------------------------------------------
 
     async def _handle(self, records: ConsumerRecords) -> None:
@@ -176,8 +197,8 @@ class RunningLoop:
 
     async def _commit_then_process(self, records: ConsumerRecords) -> None:
         try:
-            await self.consumer.commit_sync()
-        except _TOLERATED as error:
+            await self._commit_sync()
+        except (*_TOLERATED, WakeupException) as error:
             # Processing now could make a record count twice, so it is left to whoever gets it.
             for found in records.ranges:
                 self._skip(found, error)

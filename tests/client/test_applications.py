@@ -127,6 +127,82 @@ def test_at_most_once_skips_what_it_could_not_commit():
     assert type(skipped.error).__name__ == "CommitFailedException"
 
 
+@pytest.mark.parametrize("is_woken", [False, True])
+def test_at_most_once_processes_what_it_was_committing_when_it_was_stopped(is_woken):
+    talk = a_talk()
+    talk.held.add("OffsetCommit")
+    running = a_running(talk, commit=CommitMode.BEFORE)
+    talk.advance(10)
+
+    running.stop()
+    if is_woken:
+        talk.wakeup()
+    talk.advance(10)
+    talk.release("OffsetCommit")
+    talk.advance(1_000)
+
+    assert talk.committed == {"t-0": 5}
+    assert [(first, end) for _, first, end in processed(talk)] == [(0, 5)]
+    assert not talk.consumer.is_running
+
+
+def test_at_most_once_tells_what_it_skipped_when_wakeups_kept_it_from_committing():
+    talk = a_talk()
+    talk.held.add("OffsetCommit")
+    a_running(talk, commit=CommitMode.BEFORE)
+    talk.advance(10)
+
+    talk.wakeup()
+    talk.wakeup()
+    talk.release("OffsetCommit")
+    talk.advance(10)
+
+    (skipped,) = told(talk, RecordsSkipped)
+    assert (skipped.records.first, skipped.records.end) == (0, 5)
+    assert type(skipped.error).__name__ == "WakeupException"
+    assert processed(talk) == []
+
+
+@pytest.mark.parametrize("is_woken", [False, True])
+def test_a_stop_during_processing_does_not_keep_the_last_commit_from_its_answer(is_woken):
+    talk = a_talk()
+    running = a_running(
+        talk,
+        commit=CommitMode.SYNC,
+        commits_when_revoked=False,
+        time_per_record=ConstantTime(100_000),
+    )
+    talk.advance(200)
+    talk.answers["OffsetCommit"] = [{"error": "REBALANCE_IN_PROGRESS"}] * (2 if is_woken else 1)
+
+    running.stop()
+    if is_woken:
+        talk.wakeup()
+    talk.advance(2_000)
+
+    assert [type(fact.error).__name__ for fact in told(talk, CommitRefused)] == [
+        "RebalanceInProgressException"
+    ]
+    assert not talk.consumer.is_running
+
+
+def test_a_stop_that_meets_the_commit_of_a_callback_still_ends_the_poll():
+    talk = a_talk()
+    running = a_running(talk, commit=CommitMode.SYNC)
+    talk.advance(100)
+    talk.held |= {"OffsetCommit", "JoinGroup"}
+    talk.answers["Heartbeat"] = [{"error": "REBALANCE_IN_PROGRESS"}]
+    talk.advance(4_000)
+
+    running.stop()
+    talk.advance(10)
+    talk.release("OffsetCommit")
+    talk.advance(1_000)
+
+    # The join, held, is before it on the wire.
+    assert talk.sent_apis()[-1] == "LeaveGroup"
+
+
 def test_a_refused_commit_is_told_and_the_loop_goes_on():
     talk = a_talk()
     talk.answers["OffsetCommit"] = [{"error": "REBALANCE_IN_PROGRESS"}]
