@@ -47,7 +47,11 @@ class CommitMode(Enum):
 
 @frozen
 class Stall:
-    """The whole process stands still, as a garbage collector makes it."""
+    """The whole process stands still, as a garbage collector makes it.
+
+    Whatever it was at: no thread runs, and what falls due or arrives waits until it is over. As
+    after a pause, processing ends when it would have, or with the stall if that is later.
+    """
 
     at_ms: int
     for_ms: int
@@ -86,7 +90,7 @@ class PollLoop:
     assigned_callback_ms: int = 0
     revoked_callback_ms: int = 0
     lost_callback_ms: int = 0
-    #: Times since the application began; each stops it at the next record boundary.
+    #: Times since the application began.
     stalls: tuple[Stall, ...] = ()
     #: A graceful stop first finishes all that was polled. If not, the rest is left, although an
     #: auto-commit on closing declares it done; commits of the loop's own do not.
@@ -108,16 +112,10 @@ class RunningLoop:
     results: ResultStore = field(factory=ResultStore)
     is_stopping: bool = False
     _is_polling: bool = field(default=False, init=False)
-    _began_ms: int = 0
-    _stalls: list[Stall] = field(init=False)
     #: How far the results of each partition reached when this loop last looked.
     _results_seen: dict[TopicPartition, int | None] = field(factory=dict, init=False)
     #: Where processing has come to in each partition of which records in hand are left.
     _unfinished: dict[TopicPartition, OffsetAndMetadata] = field(factory=dict, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Take the stalls in the order of time."""
-        self._stalls = sorted(self.loop.stalls, key=lambda stall: stall.at_ms)
 
     def stop(self) -> None:
         """Leave the loop, from wherever it waits, and close. The host then drives on."""
@@ -128,7 +126,8 @@ class RunningLoop:
 
     async def run(self) -> None:
         """Subscribe, go round until stopped, close."""
-        self._began_ms = self.consumer.clock.now_ms
+        for stall in self.loop.stalls:
+            self.consumer.client.threads.stall_at(self._now_ms + stall.at_ms, stall.for_ms)
         listener = _LoopListener(self)
         if self.loop.pattern is not None:
             self.consumer.subscribe_pattern(self.loop.pattern, listener)
@@ -225,7 +224,6 @@ class RunningLoop:
                 if found.partition in refused:
                     self._skip(piece, _overtaken(piece))
                     continue
-                await self._stall_if_due()
                 self.tell(ProcessingBegan(at_ms=self._now_ms, records=piece, takes_ms=takes_ms))
                 await self.consumer.sleep(takes_ms)
                 if self._has_effect(piece):
@@ -253,10 +251,6 @@ class RunningLoop:
 
     def _skip(self, records: RecordRange, error: Exception) -> None:
         self.tell(RecordsSkipped(at_ms=self._now_ms, records=records, error=error))
-
-    async def _stall_if_due(self) -> None:
-        while self._stalls and self._began_ms + self._stalls[0].at_ms <= self._now_ms:
-            await self.consumer.stall(self._stalls.pop(0).for_ms)
 
     def _on_committed(self, _: Offsets, error: Exception | None) -> None:
         if error is not None:

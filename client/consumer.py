@@ -126,7 +126,12 @@ class Consumer:
 
     @property
     def is_blocked_in_poll(self) -> bool:
-        """Whether the application waits for the network in a poll that has nothing to hand out."""
+        """Whether the application waits for the network in a poll that has nothing to hand out.
+
+        Not while a stall is planned: then it is not the network alone that decides what comes.
+        """
+        if self.threads.is_to_stall:
+            return False
         wait = self.threads.application_wait
         return self.calls.is_waiting_in_poll and wait is not None and wait.kind is WaitKind.NETWORK
 

@@ -5,7 +5,7 @@ started; it goes first at any instant. A heartbeat thread gets its turn while th
 not running, while it sleeps without holding the coordinator's lock, and right after each network
 pass of the application that ends without that lock. While the application waits for the network
 it holds the client's lock, and turns that are due are put off; so they are in a stall, which stops
-the whole process.
+the whole process, the application too if the stall was planned with `stall_at`.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ class Threads:
     _beats: list[HeartbeatTurns] = field(factory=list)
     _running_beat: HeartbeatTurns | None = None
     _order: int = 0
+    #: The planned stalls, from and until when, by time; those that are over are dropped.
+    _stalls: list[tuple[int, int]] = field(factory=list)
     _lock_depth: int = 0
     _turns: int = 0
     _turns_at_ms: int = -1
@@ -89,11 +91,37 @@ class Threads:
     @property
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
+        now_ms = self.clock.now_ms
+        if (resumes_ms := self._runs_from(now_ms)) > now_ms:
+            return resumes_ms  # What has come in the meantime is looked at then.
+        return self._runs_from(self._next_due_ms)
+
+    @property
+    def _next_due_ms(self) -> int:
         at_ms = NEVER if self._wait is None else self._wait.deadline_ms
         if self._may_beat:
             for beat in self._beats:
                 if not beat.has_ended:
                     at_ms = min(at_ms, self.clock.now_ms if beat.is_notified else beat.deadline_ms)
+        return at_ms
+
+    @property
+    def is_to_stall(self) -> bool:
+        """Whether a planned stall is under way or lies ahead."""
+        return any(until_ms > self.clock.now_ms for _, until_ms in self._stalls)
+
+    # --- stalls -----------------------------------------------------------------------------------
+
+    def stall_at(self, at_ms: int, for_ms: int) -> None:
+        """Plan that nothing runs for a time; what falls due in it, or comes, has to wait."""
+        if for_ms > 0:
+            self._stalls = sorted([*self._stalls, (at_ms, at_ms + for_ms)])
+
+    def _runs_from(self, at_ms: int) -> int:
+        """The first time from this one on that is in no stall."""
+        for from_ms, until_ms in self._stalls:
+            if from_ms <= at_ms < until_ms:
+                at_ms = until_ms
         return at_ms
 
     # --- the application --------------------------------------------------------------------------
@@ -209,7 +237,7 @@ class Threads:
 
     def settle(self) -> None:
         """Run everything that can run at this instant."""
-        while True:
+        while self._runs_from(self.clock.now_ms) == self.clock.now_ms:
             wait = self._wait
             if wait is not None and wait.is_over(self.clock.now_ms):
                 self._count_turn()
@@ -222,6 +250,8 @@ class Threads:
 
     def advance(self, to_ms: int) -> None:
         """Move the clock; everything due on the way happens at its own time."""
+        if self._stalls:
+            self._stalls = [stall for stall in self._stalls if stall[1] > self.clock.now_ms]
         self.settle()
         while (at_ms := self.next_wakeup_ms) <= to_ms:
             self.clock.now_ms = max(self.clock.now_ms, at_ms)
@@ -238,6 +268,7 @@ class Threads:
         coroutines = [beat.coroutine for beat in self._beats]
         if self._application is not None:
             coroutines.append(self._application)
+        self._stalls.clear()
         self._beats, self._application, self._wait, self._on_end = [], None, None, None
         for coroutine in coroutines:
             with suppress(RuntimeError):
@@ -245,6 +276,7 @@ class Threads:
 
     def shift(self, by_ms: int) -> None:
         """Move every time that is kept here."""
+        self._stalls = [(from_ms + by_ms, until_ms + by_ms) for from_ms, until_ms in self._stalls]
         if self._wait is not None and self._wait.deadline_ms != NEVER:
             self._wait.deadline_ms += by_ms
         for beat in self._beats:

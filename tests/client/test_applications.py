@@ -339,6 +339,64 @@ def test_a_stall_stops_heartbeats_too_while_slow_processing_does_not():
     assert processed(stalled) == [(10_000, 0, 5)]
 
 
+def test_a_stall_stops_a_consumer_that_is_idle_in_poll():
+    talk = a_talk(count=0)
+    a_running(talk, stalls=(Stall(5_000, 20_000),))
+    talk.advance(6_000)
+    talk.produce("t-0", 3)
+
+    talk.advance(18_999)
+    before = [beat["at"] for beat in talk.sent("Heartbeat")]
+    fetched = [fetch["at"] for fetch in talk.sent("Fetch")]
+    assert processed(talk) == []
+    talk.advance(1)
+
+    assert before == [3_000]
+    assert max(fetched) < 5_000
+    assert processed(talk) == [(25_000, 0, 3)]
+    talk.advance(10)
+    assert talk.sent("Heartbeat")[-1]["at"] >= 25_000
+
+
+def test_a_stall_stops_a_consumer_in_the_middle_of_a_constant_range():
+    talk = a_talk()
+    a_running(talk, time_per_record=ConstantTime(2_000_000), stalls=(Stall(5_000, 20_000),))
+
+    talk.advance(30_000)
+
+    assert processed(talk) == [(25_000, 0, 5)]
+    assert not [beat for beat in talk.sent("Heartbeat") if 5_000 <= beat["at"] < 25_000]
+
+
+def test_processing_that_ends_behind_a_stall_ends_when_it_would_have():
+    talk = a_talk()
+    a_running(talk, time_per_record=ConstantTime(2_000_000), stalls=(Stall(5_000, 2_000),))
+
+    talk.advance(11_000)
+
+    assert processed(talk) == [(10_000, 0, 5)]
+
+
+def test_stalls_that_overlap_are_one():
+    talk = a_talk()
+    stalls = (Stall(4_000, 3_000), Stall(1_000, 4_000))
+    a_running(talk, time_per_record=ConstantTime(500_000), stalls=stalls)
+
+    talk.advance(10_000)
+
+    assert processed(talk) == [(7_000, 0, 5)]
+
+
+def test_a_consumer_that_is_to_stall_cannot_be_left_alone_until_it_has():
+    talk = a_talk(count=0)
+    a_running(talk, stalls=(Stall(5_000, 1_000),))
+    talk.advance(1_750)
+
+    assert not talk.consumer.is_blocked_in_poll
+    talk.advance(5_000)
+    assert talk.consumer.is_blocked_in_poll
+
+
 def test_slow_callbacks_hold_up_the_rebalance():
     talk = a_talk()
     a_running(talk, revoked_callback_ms=2_000, assigned_callback_ms=500)
