@@ -53,6 +53,18 @@ def test_a_constant_time_costs_one_piece_for_a_million_records():
     assert list(ConstantTime(1_500).pieces(records)) == [(records, 1_500_000)]
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 1_000])
+def test_a_constant_time_costs_the_same_however_its_records_are_cut(size):
+    ranges = [
+        RecordRange(partition=T0, first=first, end=min(first + size, 1_000))
+        for first in range(0, 1_000, size)
+    ]
+
+    pieces = [piece for records in ranges for piece in ConstantTime(900).pieces(records)]
+
+    assert sum(takes_ms for _, takes_ms in pieces) == 900
+
+
 def test_a_drawn_time_belongs_to_the_record_and_not_to_the_moment():
     records = RecordRange(partition=T0, first=3, end=6)
 
