@@ -60,11 +60,6 @@ class ClusterView:
         """A topic's partitions in ascending order; none for a topic that is not known."""
         return self._by_topic.get(topic, ())
 
-    def leader_of(self, partition: TopicPartition) -> BrokerNode | None:
-        """The leader, if there is one and its broker is known."""
-        found = self.partitions.get(partition)
-        return None if found is None else self.node(found.leader_id)
-
     def online_replica(self, partition: TopicPartition, node_id: int) -> BrokerNode | None:
         """That broker, if it holds a replica of the partition that is not offline."""
         node, found = self.node(node_id), self.partitions.get(partition)

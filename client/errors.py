@@ -51,10 +51,6 @@ class IllegalArgumentException(ValueError):
     """The consumer was given a value that it cannot use."""
 
 
-class UnsupportedOperationException(RuntimeError):
-    """The classic consumer does not do this."""
-
-
 class KafkaException(Exception):
     """The root of what Kafka's consumer raises; on its own, an unexpected answer."""
 
@@ -85,10 +81,6 @@ class InvalidConfigurationException(ApiException):
 
 class ApplicationRecoverableException(ApiException):
     """The application has to begin again, as a new member."""
-
-
-class AuthenticationException(InvalidConfigurationException):
-    """The broker does not believe who we are."""
 
 
 class AuthorizationException(InvalidConfigurationException):
