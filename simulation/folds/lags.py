@@ -8,34 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from simulation.events import Kind, Row, WorldEventKind
 from simulation.folds.places import Handler, Place, place_of
+from simulation.logs import Growth
 
 _LogKey = tuple[str, int]
-
-
-@frozen
-class Growth:
-    """A log that ends at `offset` at `at_ms` and gains `count` in each `every_ms`."""
-
-    at_ms: int
-    offset: int
-    count: int
-    every_ms: int
-
-    def end_at(self, now_ms: int) -> int:
-        """Where the log ends."""
-        return self.offset + (now_ms - self.at_ms) * self.count // self.every_ms
-
-    def reached_ms(self, end: int) -> int | None:
-        """When the log first ends at or beyond `end`; None if this growth never gets there."""
-        if end <= self.offset:
-            return self.at_ms
-        if self.count == 0:
-            return None
-        return self.at_ms - (-(end - self.offset) * self.every_ms // self.count)
 
 
 @define(eq=False)
