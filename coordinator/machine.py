@@ -61,11 +61,7 @@ from coordinator.settling import answer_fault, fail, fire, on_loaded, on_unloade
 from coordinator.shard import Shard, ShardSlot, ShardStatus
 from coordinator.step import Step, reply_to
 from coordinator.sync import sync_group
-from coordinator.timers import (
-    ExpiryTimer,
-    Timer,
-    WriteTimer,
-)
+from coordinator.timers import ExpiryTimer, Timer, WriteTimer
 from coordinator.writes import Operation, Postponement
 
 
