@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, define, field, frozen
+from attrs import asdict, define, field, fields_dict, frozen
 
 from simulation.errors import RunDirectoryError
 from simulation.events import SCHEMA_VERSION
@@ -45,11 +45,27 @@ def read_run_file(run_directory: Path) -> RunFile:
     """What a run directory says of itself."""
     path = run_directory / RUN_FILE
     try:
-        return RunFile(**json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError as error:
+        return _run_file_of(json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise RunDirectoryError(f"{run_directory} is no run directory: no {RUN_FILE}") from error
+    except OSError as error:
+        raise RunDirectoryError(f"{path} cannot be read: {error.strerror}") from error
     except (TypeError, ValueError) as error:
         raise RunDirectoryError(f"{path} is not the {RUN_FILE} of a run: {error}") from error
+
+
+def _run_file_of(said: Any) -> RunFile:  # noqa: ANN401 - a file may say anything
+    if not isinstance(said, dict) or not isinstance(said.get("schema_version"), int):
+        raise TypeError("it has no schema_version")
+    if said["schema_version"] > SCHEMA_VERSION:
+        # What a newer version says more is not for us, but that it is newer is.
+        known: dict[str, Any] = {name: said.get(name) for name in fields_dict(RunFile)}
+        return RunFile(**known)
+    found = RunFile(**said)
+    for name in ("scenario", "versions", "outcome"):
+        if not isinstance(getattr(found, name), Mapping):
+            raise TypeError(f"its {name} must be a mapping, not {getattr(found, name)!r}")
+    return found
 
 
 @define(eq=False, init=False)

@@ -1,0 +1,178 @@
+"""The story of a run: its rows as lines that say what led to what.
+
+`story` leaves out what goes without saying (requests that are answered well, records, heartbeats),
+folds rows that differ in their partitions only, and lets each line name the last line before it
+that led to it. Nothing here knows of terminals or pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from attrs import define, field, frozen
+
+from simulation.events import EventKind, Row, WorldEventKind
+from simulation.sentences import Names, clause_of
+
+__all__ = ["Line", "Window", "is_told", "lines", "story"]
+
+#: What goes without saying.
+_UNTOLD: frozenset[str] = frozenset(
+    kind.value
+    for kind in (
+        WorldEventKind.LOG_RATE_CHANGED,
+        WorldEventKind.CONNECTION_OPENED,
+        WorldEventKind.CONNECTION_CLOSED,
+        WorldEventKind.REQUEST_SENT,
+        WorldEventKind.REQUEST_RECEIVED,
+        WorldEventKind.REPLY_SENT,
+        WorldEventKind.REPLY_LOST,
+        WorldEventKind.HEARTBEATS_ANSWERED,
+        WorldEventKind.COMMITS_REPEATED,
+        WorldEventKind.WRITE_COMMITTED,
+        WorldEventKind.FETCH_STARTED,
+        WorldEventKind.RECORDS_RETURNED,
+        WorldEventKind.RECORDS_PROCESSED,
+        WorldEventKind.COMMIT_ACKNOWLEDGED,
+        EventKind.OFFSET_COMMITTED,
+        EventKind.ASSIGNMENT_STORED,
+        EventKind.MEMBER_ID_GIVEN,
+    )
+)
+_REPLY_RECEIVED = WorldEventKind.REPLY_RECEIVED.value
+_POSITION_SET = WorldEventKind.POSITION_SET.value
+_COMMITTED = "committed"
+#: Answers that are part of every join and commit.
+_USUAL_ANSWERS = (None, "NONE", "MEMBER_ID_REQUIRED")
+#: Rows of these kinds stand for several partitions in one line.
+_FOLDED: frozenset[str] = frozenset(
+    kind.value
+    for kind in (
+        WorldEventKind.LOG_RATE_CHANGED,
+        WorldEventKind.PARTITION_ASSIGNED,
+        WorldEventKind.PARTITION_REVOKED,
+        WorldEventKind.PARTITION_LOST,
+        WorldEventKind.POSITION_SET,
+        WorldEventKind.FETCH_STARTED,
+        WorldEventKind.RECORDS_RETURNED,
+        WorldEventKind.COMMIT_ACKNOWLEDGED,
+        WorldEventKind.COMMIT_FAILED,
+        EventKind.OFFSET_COMMITTED,
+        EventKind.OFFSET_REMOVED,
+        EventKind.SHARD_LOADING,
+        EventKind.SHARD_LOADED,
+        EventKind.SHARD_UNLOADED,
+    )
+)
+
+
+@frozen(kw_only=True)
+class Line:
+    """One line of a story: a row, or several that differ in their partitions only."""
+
+    seq: int
+    at_ms: int
+    kind: str
+    group: str | None
+    text: str
+    #: The `seq` of the line that led to this one; None: the script, or what goes before it.
+    cause: int | None
+    #: How many rows it stands for.
+    rows: int
+
+
+@frozen(kw_only=True)
+class Window:
+    """Which part of a run is told."""
+
+    from_ms: int = 0
+    to_ms: int | None = None
+    #: Only this group, and what belongs to none: faults, brokers, topics.
+    group: str | None = None
+
+    def holds(self, row: Row) -> bool:
+        """Is this row in it?"""
+        if row.at_ms < self.from_ms or (self.to_ms is not None and row.at_ms > self.to_ms):
+            return False
+        return self.group is None or row.group in (None, self.group)
+
+
+def is_told(row: Row) -> bool:
+    """Does a story tell this row? What goes without saying is left out."""
+    if row.kind == _REPLY_RECEIVED:
+        return row.error not in _USUAL_ANSWERS
+    if row.kind == _POSITION_SET:
+        return row.detail != _COMMITTED
+    return row.kind not in _UNTOLD
+
+
+@define(eq=False)
+class _Telling:
+    """Rows in, lines out; what is kept of a row that is not told is its cause."""
+
+    names: Names
+    window: Window
+    tells: Callable[[Row], bool]
+    lines: list[Line] = field(factory=list)
+    #: For every row from the first: the `seq` of the line that it belongs to or comes from.
+    _told: list[int] = field(factory=lambda: [0])
+    _waiting: list[Row] = field(factory=list)
+
+    def take(self, row: Row) -> None:
+        """Learn from the next row."""
+        before = self._told[row.cause] if row.cause is not None else 0
+        if not self.tells(row):
+            self._told.append(before)
+            return
+        if not self._continues(row):
+            self.close()
+        self._waiting.append(row)
+        self._told.append(self._waiting[0].seq)
+
+    def _continues(self, row: Row) -> bool:
+        if not self._waiting or row.kind not in _FOLDED:
+            return False
+        last = self._waiting[-1]
+        return _key(last) == _key(row)
+
+    def close(self) -> None:
+        """Let what waits become a line."""
+        if not self._waiting:
+            return
+        row, *alike = self._waiting
+        self._waiting = []
+        if not self.window.holds(row):
+            return
+        cause = self._told[row.cause] if row.cause is not None else 0
+        self.lines.append(
+            Line(
+                seq=row.seq,
+                at_ms=row.at_ms,
+                kind=row.kind,
+                group=row.group,
+                text=clause_of(self.names, row, *alike),
+                cause=cause or None,
+                rows=1 + len(alike),
+            )
+        )
+
+
+def _key(row: Row) -> tuple[object, ...]:
+    """What rows have in common that are told in one line."""
+    return (row.kind, row.at_ms, row.cause, row.client, row.broker, row.error, row.detail)
+
+
+def lines(
+    rows: Iterable[Row], names: Names, window: Window, tells: Callable[[Row], bool] = is_told
+) -> list[Line]:
+    """The lines of a part of a run."""
+    telling = _Telling(names, window, tells)
+    for row in rows:
+        telling.take(row)
+    telling.close()
+    return telling.lines
+
+
+def story(rows: Sequence[Row], window: Window | None = None) -> list[Line]:
+    """A run as people tell it, or a part of it."""
+    return lines(rows, Names.of(rows), window or Window())
