@@ -22,6 +22,7 @@ from client.outputs import ApplicationEnded
 from client.settings import ConsumerConfig
 from client.threads import Threads
 from client.timers import Clock, Wait, WaitKind
+from coordinator.protocol import Request
 
 
 class UnknownRequest(Exception):
@@ -69,13 +70,21 @@ class Consumer:
         self.threads.start(application, self._on_end)
         return self._settled()
 
-    def on_reply(self, connection: str, reply: object, now_ms: int) -> tuple[object, ...]:
-        """The answer to the oldest unanswered request of a connection arrives."""
+    def on_reply(
+        self, connection: str, reply: object, now_ms: int, *, to: Request | None = None
+    ) -> tuple[object, ...]:
+        """The answer to the oldest unanswered request of a connection arrives.
+
+        A host that knows which request it answers says so: `to` must then be that oldest one.
+        """
         self._advance(now_ms)
         channel = self.calls.client.network.channels.get(connection)
         unanswered = self.calls.client.network.in_flight(connection)
         if channel is None or len(unanswered) <= len(channel.inbound):
             raise UnknownRequest(f"nothing unanswered is in flight on {connection}")
+        oldest = unanswered[len(channel.inbound)].request
+        if to is not None and oldest is not to:
+            raise UnknownRequest(f"{oldest} is unanswered on {connection} before {to}")
         channel.inbound.append(reply)
         return self._settled()
 

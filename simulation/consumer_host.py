@@ -184,7 +184,7 @@ class ConsumerHost(ConsumerBook):
             self.cause = heard
         self._note(message, response)
         connection = message.connection.name
-        self._let(partial(self.machine.on_reply, connection, response))
+        self._let(partial(self.machine.on_reply, connection, response, to=message.request))
 
     def hear_reset(self, connection: Connection, cause: int | None) -> None:
         """A connection turns out to be gone."""

@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from simulation.chance import draw, stream_key, wait_ms
 from simulation.durations import Duration, milliseconds
 from simulation.events import WorldEventKind
-from simulation.network import Connection, Link
+from simulation.network import Link
 from simulation.producers import Producers
 
 if TYPE_CHECKING:
@@ -86,7 +86,10 @@ class Faults(Producers):
         self.stage.show_links(client)
 
     def hold(self, client: str, *brokers: int, request: str = "") -> None:
-        """Let requests of a client not arrive, those of one kind if it is given."""
+        """Let requests of a client not arrive, those of one kind if it is given.
+
+        What is sent behind such a request on the same connection waits with it, as TCP has it.
+        """
         for link in self._links(client, brokers):
             self._begin(f"hold {request or 'all'} of {client} to broker {link.broker}", client)
             self.stage.before_touching_client(client)
@@ -128,14 +131,7 @@ class Faults(Producers):
                 cause = stage.recorder.record(
                     WorldEventKind.CONNECTION_RESET, stage.kernel.now_ms, None, **facts
                 )
-                self._reset(connection, cause, acted=acted)
-
-    def _reset(self, connection: Connection, cause: int, *, acted: bool) -> None:
-        life = connection.broker_life
-        self.stage.network.reset(connection, cause)
-        if acted:
-            # What was on its way still reaches the broker; only the answers are lost.
-            connection.broker_life = life
+                stage.network.reset(connection, cause, acted=acted)
 
     # --- brokers ---
 

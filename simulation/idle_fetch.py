@@ -134,6 +134,8 @@ class IdleFetches:
         idle, connection.idle = connection.idle, None
         if isinstance(idle, IdleFetch):
             self._leave(connection, idle)
+            if connection.handled is idle.message:
+                self.network.let_next_in(connection)  # What was sent behind it is still handled.
 
     # --- inside ---
 

@@ -1,9 +1,9 @@
 """The network, as TCP shows it: connections that keep order, links that delay or go silent.
 
-Nothing is lost alone. A message on a silent link waits until the link is repaired or its
-connection is gone; a connection that is reset takes with it what is on its way. A broker handles
-one request of a connection at a time. When a message sent now arrives is drawn from the link's law,
-by the moment of sending.
+Nothing is lost alone, and nothing overtakes another on its connection. A message on a silent link
+waits until the link is repaired, and what comes behind it waits with it; a connection that is reset
+takes with it what is on its way. A broker handles one request of a connection at a time. When a
+message sent now arrives is drawn from the link's law, by the moment of sending.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from client.connections import Link as Opening
 from client.messages import FetchPartition
@@ -66,6 +66,14 @@ class Peer(Protocol):
         """A connection turns out to be gone."""
 
 
+@frozen
+class Passage:
+    """Something that has come to the end of a link: whether the link lets it by, and what then."""
+
+    is_stopped: Callable[[], bool]
+    go_on: Callable[[], None]
+
+
 @define(eq=False)
 class Connection:
     """One connection, from its opening to its end."""
@@ -84,6 +92,9 @@ class Connection:
     idle: object | None = None
     last_arrival_ms: int = 0
     last_homecoming_ms: int = 0
+    #: What a stopped link keeps of requests and of answers, and all that came behind it.
+    kept_out: deque[Passage] = field(factory=deque)
+    kept_in: deque[Passage] = field(factory=deque)
 
     @property
     def label(self) -> str:
@@ -103,6 +114,7 @@ class Link:
     is_silent_to_client: bool = False
     #: The kinds of requests that do not get through at the moment; "" stands for all.
     held_kinds: set[str] = field(factory=set)
+    #: How to go on with what it keeps, for each direction of a connection that it stops.
     held: list[Callable[[], None]] = field(factory=list)
     #: When its rules last changed.
     changed_ms: int = -1
@@ -125,6 +137,10 @@ class Link:
     def stops(self, kind: str) -> bool:
         """Whether a request of this kind does not get through now."""
         return self.is_silent_to_broker or kind in self.held_kinds or "" in self.held_kinds
+
+    def stops_answers(self) -> bool:
+        """Whether nothing of the broker's gets through now."""
+        return self.is_silent_to_client
 
     def release(self) -> None:
         """Let go what can go; what still cannot comes back to be held."""
@@ -200,12 +216,17 @@ class Network:
         if self.open.get(key) is connection:
             del self.open[key]
 
-    def reset(self, connection: Connection, cause: int | None) -> None:
-        """A connection breaks: both sides forget it, and what is on its way is lost."""
+    def reset(self, connection: Connection, cause: int | None, *, acted: bool = False) -> None:
+        """A connection breaks: both sides forget it, and what is on its way is lost.
+
+        If the broker has `acted`, it still gets what was sent to it; only its answers are lost.
+        """
+        if not acted:
+            connection.broker_life = -1
+            connection.handled = None
+            while connection.waiting:
+                self.lost(connection.waiting.popleft(), "the connection is gone")
         self.close(connection)
-        connection.broker_life = -1
-        connection.handled = None
-        connection.waiting.clear()
         self._send_home(connection, partial(connection.peer.hear_reset, connection, cause))
 
     # --- messages ---
@@ -213,23 +234,27 @@ class Network:
     def send(self, message: Message) -> None:
         """Put a request on the wire."""
         connection = message.connection
-        if connection.link.stops(message.kind):
-            connection.link.held.append(partial(self.send, message))
-            return
         now_ms = self.kernel.now_ms
         latency_ms = connection.link.present_law.of(draw(connection.streams[0], message.sent_ms))
         at_ms = max(connection.last_arrival_ms, now_ms + latency_ms)
         connection.last_arrival_ms = at_ms
         self._sent += 1
         turn = Turn(at_ms, Rank.REQUEST, connection.peer.name, connection.name, self._sent)
-        self.kernel.at(turn, partial(self._arrive, message))
+        self.kernel.at(turn, partial(self._come, message))
+
+    def _come(self, message: Message) -> None:
+        connection = message.connection
+        link, kind = connection.link, message.kind
+        if connection.kept_out or link.stops(kind):
+            passage = Passage(partial(link.stops, kind), partial(self._arrive, message))
+            self._keep(connection, connection.kept_out, passage)
+        else:
+            self._arrive(message)
 
     def _arrive(self, message: Message) -> None:
         connection = message.connection
         broker = self.brokers[connection.link.broker]
-        if connection.link.stops(message.kind):
-            connection.link.held.append(partial(self.send, message))
-        elif not broker.is_up or connection.broker_life != broker.life:
+        if not broker.is_up or connection.broker_life != broker.life:
             self.lost(message, "the connection is gone")
         elif connection.handled is not None or connection.waiting:
             connection.waiting.append(message)
@@ -278,10 +303,40 @@ class Network:
         self.kernel.at(turn, partial(self._come_home, connection, deliver))
 
     def _come_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
-        if connection.link.is_silent_to_client:
-            connection.link.held.append(partial(self._send_home, connection, deliver))
+        link = connection.link
+        if connection.kept_in or link.is_silent_to_client:
+            self._keep(connection, connection.kept_in, Passage(link.stops_answers, deliver))
         else:
             deliver()
 
     def _deliver(self, message: Message, response: object, replied: int | None) -> None:
         message.connection.peer.hear(message, response, replied)
+
+    # --- links that stop something ---
+
+    def _keep(self, connection: Connection, kept: deque[Passage], passage: Passage) -> None:
+        """The link stops this one, or keeps something that came before it."""
+        kept.append(passage)
+        if len(kept) == 1:
+            connection.link.held.append(partial(self._send_again, connection, kept))
+
+    def _go_on(self, connection: Connection, kept: deque[Passage]) -> None:
+        """Let everything by, in order, up to the first that the link stops."""
+        while kept:
+            if kept[0].is_stopped():
+                connection.link.held.append(partial(self._send_again, connection, kept))
+                return
+            kept[0].go_on()
+            kept.popleft()
+
+    def _send_again(self, connection: Connection, kept: deque[Passage]) -> None:
+        """The link lets something by again: what it kept is on its way once more."""
+        is_out = kept is connection.kept_out
+        now_ms = self.kernel.now_ms
+        latency_ms = connection.link.present_law.of(
+            draw(connection.streams[0 if is_out else 1], now_ms)
+        )
+        self._sent += 1
+        rank = Rank.REQUEST if is_out else Rank.REPLY
+        turn = Turn(now_ms + latency_ms, rank, connection.peer.name, connection.name, self._sent)
+        self.kernel.at(turn, partial(self._go_on, connection, kept))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from client.consumer import Consumer, UnknownRequest
+from client.messages import FetchResponse
 from client.outputs import ApplicationEnded, ListenerCalled, ListenerReturned
 from client.settings import ConsumerConfig
 from client.timers import NEVER
@@ -62,6 +64,16 @@ def test_time_does_not_run_backwards():
 def test_a_reply_that_nobody_waits_for_is_refused():
     with pytest.raises(UnknownRequest):
         Consumer(ConsumerConfig()).on_reply("b1", object(), 0)
+
+
+def test_an_answer_to_another_than_the_oldest_request_is_refused():
+    talk = a_reader()
+    talk.poll(10_000)
+    (fetch,) = talk.consumer.in_flight
+    other = evolve(fetch.request)
+
+    with pytest.raises(UnknownRequest, match="before"):
+        talk.consumer.on_reply(fetch.node.connection, FetchResponse(), 10, to=other)
 
 
 def test_only_one_application_runs_at_a_time():

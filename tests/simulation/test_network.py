@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from simulation.chance import between
+from functools import partial
+
+from attrs import define, field
+
+from coordinator.protocol import HeartbeatRequest, Request
+from simulation.chance import between, fixed
 from simulation.events import Row
+from simulation.kernel import Kernel, Rank, Turn
+from simulation.network import Connection, Message, Network
 from simulation.world import Simulation
 
 
@@ -27,6 +34,149 @@ def test_order_is_kept_within_a_connection():
     for row in of_kind(sim, "request_received"):
         by_connection.setdefault(row.connection, []).append(row.request_id)
     assert all(ids == sorted(ids, key=lambda each: each or 0) for ids in by_connection.values())
+
+
+def test_what_is_sent_behind_a_held_request_waits_with_it():
+    sim = a_pair()
+
+    sim.hold("ada", request="Heartbeat")
+    sim.run_for("8s")
+    held_from_ms = sim.now_ms
+    sim.run_for("12s")
+    sim.release("ada", request="Heartbeat")
+    sim.run_for("10s")
+
+    to_coordinator = [row for row in of_kind(sim, "request_received") if row.client == "ada"]
+    waited = [row for row in to_coordinator if row.at_ms > held_from_ms]
+    assert waited[0].request == "OffsetCommit"
+    assert waited[0].at_ms >= held_from_ms + 12_000
+
+
+@define(eq=False)
+class Listener:
+    """A client that keeps the answers it hears."""
+
+    name: str = "ada"
+    is_listening: bool = True
+    heard: list[object] = field(factory=list)
+
+    def hear(self, _message: Message, response: object, _replied: int | None) -> None:
+        self.heard.append(response)
+
+    def hear_reset(self, _connection: Connection, _cause: int | None) -> None:
+        self.heard.append("reset")
+
+    def put_last(self, connection: str, request: Request) -> None:
+        """Nothing is fetched here."""
+
+    def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
+        """The same."""
+
+
+@define(eq=False)
+class Echo:
+    """A broker that answers each request with its number, at once or when it is told to."""
+
+    network: Network
+    life: int = 1
+    is_up: bool = True
+    is_busy: bool = False
+    handled: list[int] = field(factory=list)
+
+    def receive(self, message: Message) -> None:
+        self.handled.append(message.request.request_id)
+        if not self.is_busy:
+            self.network.reply(message, message.request.request_id, None)
+
+    def answer_parked(self, message: Message, *, at_last: bool) -> bool:  # noqa: ARG002
+        return False
+
+
+@define(eq=False)
+class Wire:
+    """One connection of ten milliseconds between a listener and an echo."""
+
+    kernel: Kernel = field(factory=Kernel)
+    listener: Listener = field(factory=Listener)
+    lost: list[int] = field(factory=list)
+    network: Network = field(init=False)
+    echo: Echo = field(init=False)
+    connection: Connection = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.network = Network(self.kernel, 0, fixed(10))
+        self.network.lost = lambda message, _why: self.lost.append(message.request.request_id)
+        self.echo = self.network.brokers[1] = Echo(self.network)
+        self.connection = self.network.connect(self.listener, "c1", 1)
+
+    def send(self, number: int) -> None:
+        request = HeartbeatRequest(
+            request_id=number, group_id="g", member_id="ada", generation_id=1
+        )
+        sent_ms = self.kernel.now_ms
+        message = Message(self.connection, request, "Heartbeat", sent_ms, None, {})
+        self.network.send(message)
+
+    def at(self, at_ms: int, action: partial[None]) -> None:
+        self.kernel.at(Turn(at_ms, Rank.SCRIPT), action)
+
+
+def test_answers_that_a_repaired_link_kept_come_home_before_those_behind_them():
+    wire = Wire()
+    link = wire.connection.link
+    link.is_silent_to_client = True
+    wire.send(1)
+    wire.at(5, partial(wire.send, 2))
+    wire.kernel.run_until(22)
+
+    link.is_silent_to_client = False
+    link.release()
+    wire.kernel.run_until(100)
+
+    assert wire.listener.heard == [1, 2]
+
+
+def test_requests_that_a_repaired_link_kept_arrive_before_those_behind_them():
+    wire = Wire()
+    link = wire.connection.link
+    wire.send(1)
+    wire.at(5, partial(wire.send, 2))
+    wire.kernel.run_until(7)
+    link.is_silent_to_broker = True
+    wire.kernel.run_until(12)
+
+    link.is_silent_to_broker = False
+    link.release()
+    wire.kernel.run_until(100)
+
+    assert wire.echo.handled == [1, 2]
+
+
+def test_a_reset_before_the_broker_acts_loses_what_waits_its_turn_there():
+    wire = Wire()
+    wire.echo.is_busy = True
+    wire.send(1)
+    wire.send(2)
+    wire.kernel.run_until(10)
+
+    wire.network.reset(wire.connection, None)
+    wire.kernel.run_until(100)
+
+    assert (wire.echo.handled, wire.lost, wire.listener.heard) == ([1], [2], ["reset"])
+
+
+def test_a_reset_after_the_broker_acted_lets_it_handle_what_waits_its_turn_there():
+    wire = Wire()
+    wire.echo.is_busy = True
+    wire.send(1)
+    wire.send(2)
+    wire.kernel.run_until(10)
+
+    wire.network.reset(wire.connection, None, acted=True)
+    wire.network.let_next_in(wire.connection)
+    wire.kernel.run_until(100)
+
+    assert (wire.echo.handled, wire.lost) == ([1, 2], [])
 
 
 def test_what_waits_on_a_silent_link_arrives_when_it_is_repaired():
