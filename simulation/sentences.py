@@ -13,7 +13,7 @@ from attrs import define, field
 
 from simulation.events import EventKind, Kind, Row, WorldEventKind
 
-__all__ = ["Names", "clause_of", "in_time", "lasting", "listed"]
+__all__ = ["Names", "clause_of", "counted", "in_time", "lasting", "listed", "worth_saying"]
 
 _WORD = re.compile(r"[^\s,;:]+")
 _CLIENT_REASON = "; client reason: "
@@ -61,6 +61,16 @@ def in_time(ms: int) -> str:
 def lasting(ms: int) -> str:
     """A length of time: "44.9 s", "14 ms"."""
     return f"{ms / _SECOND_MS:.1f} s" if ms >= _SECOND_MS else f"{ms} ms"
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of them: "1 member", "3 members"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def worth_saying(reason: str | None) -> str:
+    """What a client said of itself, if it is not what every client says."""
+    return "" if reason is None or reason.startswith(_NO_REASONS) else reason
 
 
 def listed(words: Sequence[str]) -> str:
@@ -120,9 +130,9 @@ CLAUSES: Mapping[Kind, str] = {
     EventKind.GROUP_CREATED:       "the group comes into being",
     EventKind.GROUP_REMOVED:       "the group is gone{because}",
     EventKind.GROUP_LOADED:        "the group is rebuilt from the log: {state}, generation "
-                                   "{generation}, {count} members",
-    EventKind.STATE_CHANGED:       "the group is {state} in generation {generation}, {count} "
-                                   "members{because}",
+                                   "{generation}, {members}",
+    EventKind.STATE_CHANGED:       "the group is {state} in generation {generation}, with "
+                                   "{members}{because}",
     EventKind.MEMBER_ID_GIVEN:     "{client} is told its member id and is to come back",
     EventKind.MEMBER_ADDED:        "{client} is a member now",
     EventKind.MEMBER_REJOINED:     "{client} rejoins",
@@ -157,7 +167,7 @@ def clause_of(names: Names, row: Row, *alike: Row) -> str:
 
 def _words_of(names: Names, row: Row, alike: Sequence[Row]) -> dict[str, object]:
     detail, _, reason = names.into(row.detail or "").partition(_CLIENT_REASON)
-    if reason and not reason.startswith(_NO_REASONS):
+    if worth_saying(reason):
         detail = f"{detail} ({reason})"
     is_failing = row.error not in (None, "NONE")
     has_client = row.client is not None or row.member is not None
@@ -165,6 +175,7 @@ def _words_of(names: Names, row: Row, alike: Sequence[Row]) -> dict[str, object]
     return {
         "topic": row.topic,
         "count": row.count,
+        "members": counted(row.count or 0, "member"),
         "place": _places(rows),
         "offset": row.offset if not alike else "its place in each",
         "records": _records(rows),
