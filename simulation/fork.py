@@ -12,6 +12,7 @@ from attrs import frozen
 
 from simulation.errors import SimulationError
 from simulation.events import Row
+from simulation.partings import parting_of
 from simulation.world import Simulation
 
 #: Fills a world and lets it run.
@@ -31,13 +32,7 @@ class Fork:
     @property
     def first_difference(self) -> int | None:
         """The `seq` of the first row in which they differ; None if they never do."""
-        pairs = zip(self.original, self.forked, strict=False)
-        for before, after in pairs:
-            if before != after:
-                return before.seq
-        if len(self.original) == len(self.forked):
-            return None
-        return min(len(self.original), len(self.forked)) + 1
+        return parting_of(self.original, self.forked)
 
 
 def fork(script: Script, *, at: int, change: Change, seed: int = 0) -> Fork:

@@ -57,7 +57,7 @@ MAY_READ_CLOCKS_AND_DICE = {
 }
 
 #: Modules that are started by name rather than imported.
-STARTED_BY_NAME = {"groupsim.cli", "groupsim.demo", "groupsim.pytest_plugin"}
+STARTED_BY_NAME = {"groupsim.__main__", "groupsim.demo", "groupsim.pytest_plugin"}
 
 #: What a plain `import` must not cost: Spark, and whatever a browser does not have.
 HEAVY = {"pandas", "pyarrow", "pyspark"}

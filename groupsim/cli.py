@@ -1,0 +1,187 @@
+"""The `groupsim` command, one function for each verb.
+
+Nothing heavy is imported before it is needed: a verb imports what it does (commands/) when it is
+called, so `groupsim --help` answers at once. What a verb raises becomes one sentence and an exit
+status in commands/failures.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from groupsim.commands.failures import HELD, told
+from groupsim.commands.shadows import shadows, warning_of
+
+
+class Verbs(TyperGroup):
+    """Turns whatever a verb raises into a sentence and a status."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's own signature
+        """Call the verb."""
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, typer.TyperException):
+            raise
+        except BaseException as error:  # every way out of a verb ends here
+            raise typer.Exit(told(error)) from error
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - the same
+        """In the order of this file, which is the order in which one needs them."""
+        del ctx
+        return list(self.commands)
+
+
+app = typer.Typer(
+    name="groupsim",
+    cls=Verbs,
+    no_args_is_help=True,
+    # Plain help comes at once, and is the same in a file as on a terminal.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/eager.")
+]
+GroupOption = Annotated[
+    str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Results for a script; docs/cli.md has their schema.")
+]
+
+
+def main() -> None:
+    """The command, as it is started from a shell."""
+    found = shadows()
+    if found:
+        sys.stderr.write(f"{warning_of(found)}\n")
+    app(prog_name="groupsim")
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - as click calls it
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"groupsim {version('groupsim')}")
+        raise typer.Exit(HELD)
+
+
+@app.callback()
+def groupsim(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Say which groupsim this is.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Play Kafka's consumer groups in virtual time, and learn why they did what they did.
+
+    \b
+    Begin with:
+      groupsim list                          the scenarios that come with it
+      groupsim run rolling_deploy            play one, in all its variants
+      groupsim run rolling_deploy --out r    the same, and keep the recordings
+      groupsim why r/eager rebalance:3       who held the third rebalance, and why
+
+    Exit status: 0 all held, 1 an expectation or a checker failed, 2 wrong use, 3 our bug.
+    """
+
+
+@app.command()
+def timeline(  # noqa: PLR0913 - one parameter for each flag
+    run: RunArgument,
+    *,
+    group: GroupOption = None,
+    from_time: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="From this time on: 90s, 2m.")
+    ] = None,
+    to_time: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Up to this time: 90s, 2m.")
+    ] = None,
+    around: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="Around this only: rebalance:3, rebalance:last."),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every event, also what goes without saying.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell the story of a run, line by line, with what led to what.
+
+    Each line has a time, the number of its event and what happened; `<- 17` says that event 17
+    led to it. A line without one was caused by the line above it, or by the script.
+
+    \b
+    Examples:
+      groupsim timeline runs/eager
+      groupsim timeline runs/eager --from 2m --to 3m
+      groupsim timeline runs/eager --around rebalance:3 --full
+    """
+    from groupsim.commands import reading
+
+    reading.timeline(
+        run,
+        group=group,
+        from_time=from_time,
+        to_time=to_time,
+        around=around,
+        is_full=full,
+        as_json=as_json,
+    )
+
+
+@app.command()
+def why(
+    run: RunArgument,
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="What to explain: rebalance:3, rebalance:last.")
+    ] = "rebalance:last",
+    *,
+    group: GroupOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a rebalance: why it began, who held it, and why.
+
+    It also shows the critical path, step by step. Rebalances are counted from 1 over the whole
+    run, or within --group.
+
+    \b
+    Examples:
+      groupsim why runs/eager rebalance:3
+      groupsim why runs/eager rebalance:last --group checkout
+    """
+    from groupsim.commands import reading
+
+    reading.why(run, what, group=group, as_json=as_json)
+
+
+@app.command()
+def diff(
+    left: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    right: Annotated[Path, typer.Argument(metavar="RUN", help="Another one.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Show where two runs part, what led to it, and what it changed.
+
+    \b
+    Example:
+      groupsim diff runs/eager runs/cooperative
+    """
+    from groupsim.commands import comparing
+
+    comparing.diff(left, right, as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""How the command speaks: results to stdout, talk to stderr, colours for a terminal only."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+from rich.console import Console, RenderableType
+
+#: Wide enough for the summaries' tables when nobody says how wide the page is.
+_WIDTH_OF_A_FILE = 120
+
+
+def _page() -> Console:
+    """Where results go; a file has no width of its own."""
+    width = None if sys.stdout.isatty() else _WIDTH_OF_A_FILE
+    return Console(highlight=False, markup=False, width=width)
+
+
+def _talk() -> Console:
+    return Console(highlight=False, markup=False, stderr=True)
+
+
+@define(eq=False)
+class Voice:
+    """Rich looks at the terminal and at NO_COLOR itself."""
+
+    page: Console = field(factory=_page)
+    talk: Console = field(factory=_talk)
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        """One line of the results, never broken: a terminal or a pager does that."""
+        self.page.print(text, style=style, soft_wrap=True)
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Several of them."""
+        for text in texts:
+            self.line(text)
+
+    def show(self, what: RenderableType) -> None:
+        """A table."""
+        self.page.print(what)
+
+    def say(self, text: str) -> None:
+        """A word to the person, beside the results."""
+        self.talk.print(text, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - whatever json takes
+    """Results for a script."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
