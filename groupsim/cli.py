@@ -25,7 +25,7 @@ class Verbs(TyperGroup):
         """Call the verb."""
         try:
             return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, typer.TyperException):
+        except (typer.Exit, typer.Abort, typer.TyperException, SystemExit):
             raise
         except BaseException as error:  # every way out of a verb ends here
             raise typer.Exit(told(error)) from error

@@ -14,10 +14,19 @@ from rich.console import Console, RenderableType
 _WIDTH_OF_A_FILE = 120
 
 
+class Page(Console):
+    """A console that does not end the program by itself when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Let whoever called decide what it means."""
+        self.quiet = True
+        raise BrokenPipeError
+
+
 def _page() -> Console:
     """Where results go; a file has no width of its own."""
     width = None if sys.stdout.isatty() else _WIDTH_OF_A_FILE
-    return Console(highlight=False, markup=False, width=width)
+    return Page(highlight=False, markup=False, width=width)
 
 
 def _talk() -> Console:
