@@ -6,6 +6,7 @@ go on the wire, and what the application was given, did and lost is recorded.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
@@ -171,6 +172,7 @@ class ConsumerHost(ConsumerBook):
         if self.is_paused and message.connection.is_open:
             self._inbox.append(partial(self.hear, message, response, replied))
             return
+        self._catch_up()
         is_heard = self.machine is not None and message.connection.is_open
         heard = None
         if message.row is not None or replied is not None:
@@ -194,10 +196,19 @@ class ConsumerHost(ConsumerBook):
         if self.is_paused:
             self._inbox.append(partial(self.hear_reset, connection, cause))
             return
+        self._catch_up()
+        if self.connections.get(connection.name) is not connection:
+            return
         del self.connections[connection.name]
         if cause is not None:
             self.cause = cause
         self._let(partial(self.machine.on_disconnect, connection.name))
+
+    def _catch_up(self) -> None:
+        """Do what is due at this instant before anything is heard: it may give up a connection."""
+        if self._wake is not None and self._wake.at_ms <= self.kernel.now_ms:
+            self.cancel_wake()
+            self.wake()
 
     def show_links(self) -> None:
         """Tell the machine how attempts to connect would end now."""
@@ -209,18 +220,17 @@ class ConsumerHost(ConsumerBook):
             for connection in (f"b{broker}", f"c{broker}", _bootstrap_name(broker)):
                 links[connection] = link
 
-    def put_last(self, connection: str, request: Request) -> None:
-        """A request ended without news and was sent again, behind what was sent since."""
+    def put_behind(self, connection: str, request: Request, other: Request) -> None:
+        """A request ended without news and was sent again, so that this other one is before it."""
         if self.machine is None:
             return
         network = self.machine.calls.client.network
-        queue = network._in_flight.get(connection)  # noqa: SLF001 (an idle fetch is not played)
-        if queue is None:
-            return
-        for sent in list(queue):
-            if sent.request is request:
-                queue.remove(sent)
-                queue.append(sent)
+        queue = network._in_flight.get(connection, deque())  # noqa: SLF001 (idle fetches are not played)
+        moved = next((sent for sent in queue if sent.request is request), None)
+        before = next((sent for sent in queue if sent.request is other), None)
+        if moved is not None and before is not None:
+            queue.remove(moved)
+            queue.insert(queue.index(before) + 1, moved)
 
     def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
         """This is when a request was sent, as far as its time-out is concerned."""

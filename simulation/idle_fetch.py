@@ -126,7 +126,8 @@ class IdleFetches:
         connection = message.connection
         idle = connection.idle
         assert isinstance(idle, IdleFetch)
-        connection.peer.put_last(connection.name, idle.message.request)
+        # Right behind it: what is still on its way comes later than the fetch, if that is answered.
+        connection.peer.put_behind(connection.name, idle.message.request, message.request)
         return idle.free_ms(self.kernel.now_ms)
 
     def forget(self, connection: Connection) -> None:

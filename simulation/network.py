@@ -53,8 +53,8 @@ class Peer(Protocol):
     def is_listening(self) -> bool:
         """Whether it reads what arrives."""
 
-    def put_last(self, connection: str, request: Request) -> None:
-        """A request ended without news and was sent again, behind what was sent since."""
+    def put_behind(self, connection: str, request: Request, other: Request) -> None:
+        """A request ended without news and was sent again, so that this other one is before it."""
 
     def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
         """This is when a request was sent, as far as its time-out is concerned."""

@@ -136,7 +136,7 @@ class RawMember:
         if self._connection is connection:
             self._connection = None
 
-    def put_last(self, connection: str, request: Request) -> None:
+    def put_behind(self, connection: str, request: Request, other: Request) -> None:
         """A raw member has no time-outs and expects nothing in order."""
 
     def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:

@@ -6,12 +6,14 @@ from functools import partial
 
 from attrs import define, field
 
+from client.calls import AsyncConsumer
+from client.partitions import OffsetAndMetadata
 from coordinator.protocol import HeartbeatRequest, Request
 from simulation.chance import between, fixed
 from simulation.events import Row
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.network import Connection, Message, Network
-from simulation.world import Simulation
+from simulation.world import Fault, Simulation
 
 
 def a_pair(**options: object) -> Simulation:
@@ -22,8 +24,8 @@ def a_pair(**options: object) -> Simulation:
     return sim
 
 
-def of_kind(sim: Simulation, kind: str) -> list[Row]:
-    return [row for row in sim.events if row.kind == kind]
+def of_kind(sim: Simulation, *kinds: str) -> list[Row]:
+    return [row for row in sim.events if row.kind in kinds]
 
 
 def test_order_is_kept_within_a_connection():
@@ -66,7 +68,7 @@ class Listener:
     def hear_reset(self, _connection: Connection, _cause: int | None) -> None:
         self.heard.append("reset")
 
-    def put_last(self, connection: str, request: Request) -> None:
+    def put_behind(self, connection: str, request: Request, other: Request) -> None:
         """Nothing is fetched here."""
 
     def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
@@ -215,6 +217,56 @@ def test_a_reset_after_the_broker_acted_loses_only_the_answer():
 
     lost = {row.request for row in of_kind(sim, "reply_lost")}
     assert "OffsetCommit" in lost
+
+
+def test_an_answer_that_comes_as_its_connection_is_given_up_is_lost():
+    sim = Simulation(seed=3, latency=fixed(2))
+    sim.topic("orders")
+
+    async def app(consumer: AsyncConsumer) -> None:
+        consumer.subscribe(["orders"])
+        while not consumer.assignment():
+            await consumer.poll(timeout_ms=100)
+        sim.fail_append("checkout")
+        (partition,) = consumer.assignment()
+        await consumer.commit_async({partition: OffsetAndMetadata(offset=1)})
+        await consumer.sleep(2)
+        await consumer.commit_async({partition: OffsetAndMetadata(offset=2)})
+        await consumer.sleep(4)  # The poll finds the first answer just as the second one comes.
+        await consumer.poll(timeout_ms=100)
+
+    sim.consumers("checkout", "ada", app=app, settings={"enable.auto.commit": "false"})
+    sim.run_for("10s")
+
+    heard = [
+        (row.kind, row.error)
+        for row in of_kind(sim, "reply_received", "reply_lost")
+        if row.request == "OffsetCommit"
+    ]
+    assert heard == [
+        ("reply_received", "COORDINATOR_NOT_AVAILABLE"),
+        ("reply_lost", "COORDINATOR_NOT_AVAILABLE"),
+    ]
+
+
+def test_an_idle_fetch_is_answered_before_requests_that_are_still_on_their_way():
+    sim = Simulation(seed=18)
+    sim.topic("orders")
+    settings = {
+        "session_timeout_ms": 6_000,
+        "heartbeat_interval_ms": 2_000,
+        "request_timeout_ms": 5_000,
+        "metadata_max_age_ms": 30_000,
+        "enable_auto_commit": False,
+    }
+    sim.consumers("audit", "bea", topics=["orders"], settings=settings)
+
+    # Requests pile up on a slow link behind a fetch that waits, and then the link is fast again.
+    sim.fault(Fault(verb="slow", target="bea", at=101_733, lasts=53_629, options={"by": 2_808}))
+    sim.fault(Fault(verb="pause", target="bea", at=102_536, lasts=6_556))
+    sim.run_for("4m")
+
+    assert sim.is_stable("audit")
 
 
 def test_one_way_silence_lets_requests_through_and_no_answers():
