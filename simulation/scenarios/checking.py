@@ -1,0 +1,316 @@
+"""What no single value of a scenario can know: names that must be there, sizes, Kafka's own rules.
+
+Every check yields the place and what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import define, field
+
+from client.settings import consumer_config
+from coordinator import GroupConfig
+from simulation.scenarios.actions import Action, Autoscale, Raw, Scale
+from simulation.scenarios.crews import Person, roster_of
+from simulation.scenarios.disturbances import AddPartitions, CreateTopic, MoveCoordinator
+from simulation.scenarios.expectations import group_of
+from simulation.scenarios.limits import Limits
+from simulation.scenarios.mistakes import Path, Wrong, unknown
+from simulation.scenarios.parts import App, Group
+from simulation.scenarios.python_names import import_problem
+from simulation.scenarios.script import Entry
+from simulation.scenarios.settings import ASSIGNORS, is_python
+from simulation.scenarios.values import coordinated_group
+from simulation.scenarios.whom import FORMS, Named, Owner, parse_whom
+
+if TYPE_CHECKING:
+    from simulation.scenarios.scenario import Scenario
+
+#: A place, and what is wrong there.
+Finding = tuple[Path, Wrong]
+
+#: What stands in for an assignor in Python while Kafka's own rules are checked.
+_STAND_IN = "range"
+
+
+def check(
+    scenario: Scenario,
+    *,
+    data: Any,  # noqa: ANN401 (plain data)
+    limits: Limits,
+    allow_python: bool,
+) -> Iterator[Finding]:
+    """All that is wrong; `data` has the names that were given, even of what could not be read."""
+    yield from _Check(scenario, data, limits, allow_python).findings()
+
+
+@define(eq=False)
+class _Check:
+    scenario: Scenario
+    data: Any
+    limits: Limits
+    allow_python: bool
+    groups: tuple[str, ...] = field(init=False)
+    topics: tuple[str, ...] = field(init=False)
+    people: dict[str, Person] = field(factory=dict, init=False)
+    #: Groups of which not everything could be read, so nobody knows who is in them.
+    broken: frozenset[str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Know the names."""
+        scenario = self.scenario
+        made = [entry.do.name for entry in scenario.script if isinstance(entry.do, CreateTopic)]
+        given = _names_in(self.data, "groups")
+        self.groups = tuple(dict.fromkeys([*scenario.groups, *given]))
+        self.topics = tuple(
+            dict.fromkeys(
+                [*scenario.cluster.topics, *_names_in(self.data, "cluster", "topics"), *made]
+            )
+        )
+        self.broken = frozenset(given) - frozenset(scenario.groups)
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything."""
+        yield from self._sizes()
+        yield from self._broker_settings()
+        yield from self._roster()
+        for n, entry in enumerate(self.scenario.script):
+            yield from self._entry(("script", n), entry)
+        for n, text in enumerate(self.scenario.expect):
+            group = group_of(text)
+            if group is not None and group not in self.groups:
+                yield ("expect", n), unknown("group", group, self.groups)
+
+    # --- sizes ---
+
+    def _sizes(self) -> Iterator[Finding]:
+        scenario, limits = self.scenario, self.limits
+        partitions: int = sum(topic.partitions for topic in scenario.cluster.topics.values())
+        for entry in scenario.script:
+            if isinstance(entry.do, AddPartitions):
+                partitions += entry.do.to
+            elif isinstance(entry.do, CreateTopic):
+                partitions += entry.do.partitions
+        sizes: tuple[tuple[Path, str, int, int], ...] = (
+            (("cluster", "topics"), "partitions", partitions, limits.partitions),
+            (("cluster", "brokers"), "brokers", scenario.cluster.brokers, limits.brokers),
+            (("groups",), "members", self._members_count(), limits.members),
+            (("script",), "entries", len(scenario.script), limits.entries),
+            (("variants",), "variants", len(scenario.variants), limits.variants),
+        )
+        for path, what, size, most in sizes:
+            if size > most:
+                yield path, Wrong(f"found {size} {what}", _at_most(most))
+
+    def _members_count(self) -> int:
+        count = 0
+        for group in self.scenario.groups.values():
+            if isinstance(group.members, int):
+                count += group.members
+            else:
+                count += sum(each.count or 1 for each in group.members.values())
+        for entry in self.scenario.script:
+            if isinstance(entry.do, Scale):
+                count += entry.do.to
+            elif isinstance(entry.do, Autoscale):
+                count += entry.do.most
+        return count
+
+    # --- the cluster and the groups ---
+
+    def _broker_settings(self) -> Iterator[Finding]:
+        try:
+            GroupConfig(**self.scenario.cluster.settings)
+        except ValueError as error:
+            yield ("cluster", "settings"), Wrong("cannot be together", str(error))
+
+    def _roster(self) -> Iterator[Finding]:
+        if self._members_count() > self.limits.members:
+            return  # Said already; counting them out would be the harm that the limit is against.
+        for name, group in self.scenario.groups.items():
+            path = ("groups", name)
+            yield from self._group(path, group)
+            seen: set[object] = set()
+            for person in roster_of(name, group, tuple(self.scenario.cluster.topics)):
+                if person.name in self.people:
+                    wrong = Wrong(f"found the name {person.name} twice", "must be one consumer's")
+                    yield (*path, "members"), wrong
+                self.people[person.name] = person
+                key = (tuple(sorted(map(repr, person.settings.items()))), person.app.commit)
+                if key not in seen:
+                    seen.add(key)
+                    yield from self._settings((*path, "settings"), person)
+
+    def _group(self, path: Path, group: Group) -> Iterator[Finding]:
+        for n, topic in enumerate(group.subscribe):
+            if topic not in self.topics:
+                yield (*path, "subscribe", n), unknown("topic", topic, self.topics)
+        if group.subscribe and group.pattern:
+            yield path, Wrong("found subscribe and pattern", "must have one of them")
+        yield from self._pattern(path, group.pattern)
+        yield from self._app((*path, "app"), group.app)
+        members = {} if isinstance(group.members, int) else group.members
+        for member, each in members.items():
+            place = (*path, "members", member)
+            yield from self._pattern(place, each.pattern)
+            if each.app is not None:
+                yield from self._app((*place, "app"), each.app)
+
+    def _pattern(self, path: Path, pattern: str | None) -> Iterator[Finding]:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            wrong = Wrong(f"found {pattern!r}", f"must be a regular expression: {error}")
+            yield (*path, "pattern"), wrong
+
+    def _settings(self, path: Path, person: Person) -> Iterator[Finding]:
+        """What Kafka's consumer refuses to be built with."""
+        given = {**person.config_settings(), "client_id": person.name}
+        if given.setdefault("group_id", person.group) != person.group:
+            wrong = Wrong(f"found {given['group_id']!r}", f"must be {person.group}, or left out")
+            yield (*path, "group_id"), wrong
+        assignors = given[ASSIGNORS]
+        yield from self._python((*path, ASSIGNORS), *filter(is_python, assignors))
+        if any(map(is_python, assignors)):
+            given[ASSIGNORS] = [each for each in assignors if not is_python(each)] or [_STAND_IN]
+        given["group_id"] = person.group
+        given.pop("bootstrap_servers", None)
+        try:
+            consumer_config(given)
+        except ValueError as error:
+            yield path, Wrong("cannot be together", str(error))
+
+    def _app(self, path: Path, app: App) -> Iterator[Finding]:
+        if app.python is not None:
+            yield from self._python((*path, "python"), app.python)
+        for n, slow in enumerate(app.slow_records):
+            if slow.topic not in self.topics:
+                yield (*path, "slow_records", n), unknown("topic", slow.topic, self.topics)
+
+    def _python(self, path: Path, *names: str) -> Iterator[Finding]:
+        for name in names:
+            if not self.allow_python:
+                allowed = "code of yours runs only where it is allowed: --allow-python"
+                yield path, Wrong(f"found {name}", allowed)
+            elif (problem := import_problem(name)) is not None:
+                yield path, Wrong(f"found {name}", problem)
+
+    # --- the script ---
+
+    def _entry(self, path: Path, entry: Entry) -> Iterator[Finding]:
+        place = (*path, entry.verb)
+        run_for = self.scenario.run_for
+        if entry.at is not None and entry.at > run_for:
+            yield (*path, "at"), Wrong("found a time after the end", "must be within run_for")
+        if entry.every is not None and run_for // entry.every.ms > self.limits.repeats:
+            times = run_for // entry.every.ms
+            yield (
+                (*path, "every"),
+                Wrong(f"found {times} repetitions", _at_most(self.limits.repeats)),
+            )
+        if entry.on is not None and entry.on.group not in (None, *self.groups):
+            assert entry.on.group is not None
+            yield (*path, "on", "group"), unknown("group", entry.on.group, self.groups)
+        yield from self._names(place, entry.do)
+        settings = getattr(entry.do, "settings", {})
+        yield from self._changed_settings((*place, "settings"), entry.do, settings)
+        app = getattr(entry.do, "app", None)
+        if isinstance(app, App):
+            yield from self._app((*place, "app"), app)
+
+    def _names(self, path: Path, action: Action) -> Iterator[Finding]:
+        """Whatever an action names must be there."""
+        for each in attrs.fields(type(action)):
+            value, place = getattr(action, each.name), (*path, each.name)
+            if each.name == "group" and value not in self.groups:
+                yield place, unknown("group", value, self.groups)
+            elif each.name == "topic" and value not in self.topics:
+                yield place, unknown("topic", value, self.topics)
+            elif each.name == "members":
+                for text in value:
+                    yield from self._whom(place, text)
+            elif each.name in ("brokers", "broker"):
+                yield from self._brokers(place, value)
+        if isinstance(action, MoveCoordinator) and action.to is not None:
+            yield from self._brokers((*path, "to"), (action.to,))
+        if isinstance(action, Raw):
+            yield from (
+                ((*path, "subscribe"), unknown("topic", topic, self.topics))
+                for topic in action.subscribe
+                if topic not in self.topics
+            )
+
+    def _whom(self, path: Path, text: str) -> Iterator[Finding]:
+        chosen = parse_whom(text)
+        if isinstance(chosen, Named):
+            if chosen.name not in self.people and not self._may_come(chosen.name):
+                wrong = unknown("consumer", chosen.name, self.people)
+                many = len(self.people)
+                known = wrong.allowed if many <= _LISTED_MAX else f"there are {many}, or {FORMS}"
+                yield path, Wrong(wrong.found, known, nearest=wrong.nearest)
+            return
+        if isinstance(chosen, Owner):
+            if chosen.topic not in self.topics:
+                yield path, unknown("topic", chosen.topic, self.topics)
+            elif chosen.group is None and len(self.groups) > 1:
+                yield path, Wrong(f"found {text!r}", f"must say whose: {text} in GROUP")
+        if chosen.group is not None and chosen.group not in self.groups:
+            yield path, unknown("group", chosen.group, self.groups)
+
+    def _may_come(self, name: str) -> bool:
+        """Whether a name can only be known later: of a group that scales, or could not be read."""
+        if self.broken:
+            return True
+        growing = {
+            entry.do.group
+            for entry in self.scenario.script
+            if isinstance(entry.do, Scale | Autoscale)
+        }
+        return any(name.startswith(f"{group}-") for group in growing)
+
+    def _brokers(self, path: Path, wanted: tuple[int | str, ...]) -> Iterator[Finding]:
+        for broker in wanted:
+            group = coordinated_group(broker)
+            if group is not None and group not in self.groups:
+                yield path, unknown("group", group, self.groups)
+            if isinstance(broker, int) and broker > self.scenario.cluster.brokers:
+                count = self.scenario.cluster.brokers
+                yield path, Wrong(f"found broker {broker}", f"there are 1 to {count}")
+
+    def _changed_settings(
+        self, path: Path, action: Action, settings: Mapping[str, Any]
+    ) -> Iterator[Finding]:
+        """Settings that come with a restart must fit those that stay."""
+        if not settings:
+            return
+        group = getattr(action, "group", None)
+        named = {
+            chosen.name
+            for chosen in map(parse_whom, getattr(action, "members", ()))
+            if isinstance(chosen, Named)
+        }
+        fit = [
+            person
+            for person in self.people.values()
+            if person.group == group or person.name in named
+        ]
+        for person in fit[:1]:
+            yield from self._settings(path, person.changed(settings, None))
+
+
+_LISTED_MAX = 20
+
+
+def _names_in(data: Any, *path: str) -> tuple[str, ...]:  # noqa: ANN401 (plain data)
+    """The keys at a place of the file, whatever is below them."""
+    for step in path:
+        data = data.get(step) if isinstance(data, Mapping) else None
+    return tuple(data) if isinstance(data, Mapping) else ()
+
+
+def _at_most(most: int) -> str:
+    return f"must be at most {most}; a flag can raise this"

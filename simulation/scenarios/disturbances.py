@@ -1,0 +1,262 @@
+"""What a script can do to the world around the consumers: network, brokers, logs and topics."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from simulation.scenarios.actions import GROUP, WHO, Action, one_of
+from simulation.scenarios.parts import Topic, says
+from simulation.scenarios.values import (
+    ALL_BROKERS,
+    Brokers,
+    Count,
+    Ms,
+    Name,
+    Rate,
+    Whole,
+    Whom,
+    brokers,
+    duration,
+    maybe_positive,
+    maybe_whole,
+    name,
+    positive,
+    rate,
+    whole,
+    whom,
+)
+
+_TOPIC = says("the topic")
+_BROKERS = says("the brokers: ids, or `coordinator of G`; without them, all")
+_LOAD = says("how long the new coordinator reads its log")
+
+
+class OneWay(Enum):
+    """The direction in which a link is silent."""
+
+    TO_BROKER = "to_broker"
+    TO_CLIENT = "to_client"
+
+
+def _one_way(value: str | OneWay | None) -> OneWay | None:
+    return None if value is None else one_of(OneWay, value)
+
+
+# --- the network ---
+
+
+@frozen
+class Partition(Action):
+    """Let the links between consumers and brokers go silent."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+    brokers: Brokers = field(
+        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
+    )
+    one_way: OneWay | None = field(
+        default=None,
+        converter=_one_way,
+        metadata=says("`to_broker` or `to_client`: what is silent; without it, both"),
+        kw_only=True,
+    )
+
+
+@frozen
+class Repair(Action):
+    """Let silent links speak again; what waited on the way goes on."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+    brokers: Brokers = field(
+        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
+    )
+
+
+@frozen
+class Hold(Action):
+    """Let requests of consumers not arrive."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+    brokers: Brokers = field(
+        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
+    )
+    request: str = field(
+        default="",
+        metadata=says("those of one kind, such as JoinGroup; without it, all"),
+        kw_only=True,
+    )
+
+
+@frozen
+class Release(Action):
+    """Let requests that are held arrive."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+    brokers: Brokers = field(
+        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
+    )
+    request: str = field(default="", metadata=says("as it was held"), kw_only=True)
+
+
+@frozen
+class Slow(Action):
+    """Let every message between consumers and brokers take longer."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+    brokers: Brokers = field(
+        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
+    )
+    by: Ms = field(
+        default=Ms(200), converter=duration, metadata=says("by so much, one way"), kw_only=True
+    )
+
+
+@frozen
+class Normal(Action):
+    """Let messages be as fast as before."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+    brokers: Brokers = field(
+        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
+    )
+
+
+@frozen
+class ResetConnections(Action):
+    """Break the connections of consumers."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+    brokers: Brokers = field(
+        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
+    )
+    acted: bool = field(
+        default=False,
+        metadata=says("whether brokers still act on what is on its way; only answers are lost"),
+        kw_only=True,
+    )
+
+
+# --- brokers and the coordinator's log ---
+
+
+@frozen
+class MoveCoordinator(Action):
+    """Let another broker coordinate a group."""
+
+    short: ClassVar[str] = "group"
+    group: Name = field(converter=name, metadata=GROUP)
+    to: Count | None = field(
+        default=None,
+        converter=maybe_positive,
+        metadata=says("the broker's id; without it, the next one"),
+        kw_only=True,
+    )
+    load: Ms = field(default=Ms(0), converter=duration, metadata=_LOAD, kw_only=True)
+
+
+@frozen
+class CrashBroker(Action):
+    """Let brokers die; others take over what they led."""
+
+    short: ClassVar[str] = "broker"
+    broker: Brokers = field(converter=brokers, metadata=_BROKERS)
+    load: Ms = field(default=Ms(1_000), converter=duration, metadata=_LOAD, kw_only=True)
+
+
+@frozen
+class RestartBroker(Action):
+    """Bring brokers back."""
+
+    short: ClassVar[str] = "broker"
+    broker: Brokers = field(converter=brokers, metadata=_BROKERS)
+    load: Ms = field(default=Ms(1_000), converter=duration, metadata=_LOAD, kw_only=True)
+
+
+@frozen
+class FailAppend(Action):
+    """Let every write to the log that holds a group fail."""
+
+    short: ClassVar[str] = "group"
+    group: Name = field(converter=name, metadata=GROUP)
+
+
+@frozen
+class SlowAppend(Action):
+    """Let every write to the log that holds a group take long."""
+
+    short: ClassVar[str] = "group"
+    group: Name = field(converter=name, metadata=GROUP)
+    by: Ms = field(default=Ms(1_000), converter=duration, metadata=says("so long"), kw_only=True)
+
+
+@frozen
+class HealAppend(Action):
+    """Let writes to the log that holds a group be as they should."""
+
+    short: ClassVar[str] = "group"
+    group: Name = field(converter=name, metadata=GROUP)
+
+
+# --- topics ---
+
+
+@frozen(kw_only=True)
+class CreateTopic(Topic, Action):
+    """Let there be another topic."""
+
+    name: Name = field(converter=name, metadata=says("what it is called"))
+
+
+@frozen
+class DeleteTopic(Action):
+    """Let a topic be gone, with its records and the positions in it."""
+
+    short: ClassVar[str] = "topic"
+    topic: Name = field(converter=name, metadata=_TOPIC)
+
+
+@frozen(kw_only=True)
+class AddPartitions(Action):
+    """Let a topic have more partitions."""
+
+    topic: Name = field(converter=name, metadata=_TOPIC)
+    to: Count = field(converter=positive, metadata=says("how many it has then"))
+
+
+@frozen(kw_only=True)
+class Produce(Action):
+    """From now on write at another rate to a topic."""
+
+    topic: Name = field(converter=name, metadata=_TOPIC)
+    records: Rate = field(converter=rate, metadata=says("the new rate of the whole topic"))
+
+
+@frozen(kw_only=True)
+class Append(Action):
+    """Write many records at once."""
+
+    topic: Name = field(converter=name, metadata=_TOPIC)
+    records: Count = field(converter=positive, metadata=says("so many in each partition"))
+    partition: Whole | None = field(
+        default=None, converter=maybe_whole, metadata=says("only in this one")
+    )
+
+
+@frozen(kw_only=True)
+class Truncate(Action):
+    """Delete the first records of a partition."""
+
+    topic: Name = field(converter=name, metadata=_TOPIC)
+    partition: Whole = field(default=Whole(0), converter=whole, metadata=says("the partition"))
+    before: Whole = field(
+        converter=whole, metadata=says("the offset of the first record that stays")
+    )

@@ -1,0 +1,104 @@
+"""Other values by their paths: what variants and `--set path=value` change in a scenario.
+
+A path names keys and places from the top, `groups.checkout.settings.session_timeout_ms` or
+`script.0.at`. The name of a consumer's setting alone means that of every group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from simulation.scenarios.documents import Document, parse_value
+from simulation.scenarios.mistakes import Path, Wrong, shown, unknown
+from simulation.scenarios.settings import is_consumer_setting
+
+#: Below these, keys are names that must be there already.
+_NAMED: tuple[Path, ...] = (("groups",), ("cluster", "topics"))
+_SETTINGS = "settings"
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """`path=value` as it is given to --set; the value is read as YAML."""
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise ValueError(f"must read like groups.checkout.static=true, not {text!r}")
+    return path.strip(), parse_value(value)
+
+
+def overridden(document: Document, path: str, value: object, line: int | None) -> Document:
+    """The same document with another value at a path, which stands on that line."""
+    data, lines = deepcopy(document.data), dict(document.lines)
+    for place in _places(data, path):
+        _put(data, place, deepcopy(value))
+        for known in [each for each in lines if each[: len(place)] == place]:
+            del lines[known]
+        if line is not None:
+            lines[place] = line
+    return Document(document.file, data, lines)
+
+
+def _places(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)
+    """Where a path leads; a setting's name alone leads to every group."""
+    if not isinstance(data, Mapping):
+        raise Wrong(f"found {shown(data)}", "must be a mapping")
+    groups = data.get("groups")
+    if is_consumer_setting(path) and path not in data and isinstance(groups, Mapping):
+        return [("groups", group, _SETTINGS, path.replace(".", "_")) for group in groups]
+    return [_place(data, path)]
+
+
+def _place(data: Any, path: str) -> Path:  # noqa: ANN401 (plain data)
+    """The steps of a path; names with dots are found by what is there."""
+    place: list[str | int] = []
+    here, rest = data, path
+    while rest:
+        step, rest = _next_step(here, tuple(place), rest)
+        place.append(step)
+        if isinstance(here, list):
+            here = here[int(step)]
+        else:
+            here = here.get(step) if isinstance(here, Mapping) else None
+    return tuple(place)
+
+
+def _next_step(here: Any, place: Path, rest: str) -> tuple[str | int, str]:  # noqa: ANN401
+    if place and place[-1] == _SETTINGS:
+        return _setting_step(here, rest), ""
+    if isinstance(here, list):
+        step, _, after = rest.partition(".")
+        if not step.isdigit() or int(step) >= len(here):
+            raise Wrong(f"there is no place {shown(step)}", f"must be below {len(here)}")
+        return int(step), after
+    if here is not None and not isinstance(here, Mapping):
+        raise Wrong(f"cannot go on to {shown(rest)}", f"here stands {shown(here)}")
+    keys = [] if here is None else list(here)
+    for key in sorted(keys, key=len, reverse=True):
+        if rest == key or rest.startswith(f"{key}."):
+            return key, rest[len(key) + 1 :]
+    step, _, after = rest.partition(".")
+    if after and place in _NAMED:
+        raise unknown("name", step, keys)
+    if not step:
+        raise Wrong(f"found {shown(rest)}", "must be a path such as groups.checkout.static")
+    return step, after
+
+
+def _setting_step(here: Any, rest: str) -> str:  # noqa: ANN401 (plain data)
+    """The key of a setting, as it is spelled there already."""
+    known = list(here) if isinstance(here, Mapping) else []
+    wanted = rest.replace(".", "_")
+    return next((key for key in known if key.replace(".", "_") == wanted), wanted)
+
+
+def _put(data: Any, place: Path, value: object) -> None:  # noqa: ANN401 (plain data)
+    here = data
+    for step in place[:-1]:
+        if isinstance(here, list):
+            here = here[int(step)]
+            continue
+        if here.get(step) is None:
+            here[step] = {}
+        here = here[step]
+    here[place[-1]] = value

@@ -1,0 +1,125 @@
+"""A scenario from its document: read, checked, and with each of its variants tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from simulation.scenarios.checking import check
+from simulation.scenarios.documents import Document, parse
+from simulation.scenarios.limits import Limits
+from simulation.scenarios.mistakes import Mistake, Path, ScenarioError, Wrong
+from simulation.scenarios.overrides import overridden
+from simulation.scenarios.structuring import structure
+
+if TYPE_CHECKING:
+    from simulation.scenarios.scenario import Scenario
+
+
+def document_of(path: FilePath, limits: Limits) -> Document:
+    """The document of a file; what cannot be read is refused as a mistake in it."""
+    file = str(path)
+    try:
+        with path.open("rb") as opened:
+            raw = opened.read(limits.file_bytes + 1)
+    except OSError as error:
+        found = f"cannot be read: {error.strerror or error}"
+        raise ScenarioError([Mistake(file=file, found=found, allowed="must be a file")]) from error
+    if len(raw) > limits.file_bytes:
+        found = f"found more than {limits.file_bytes} bytes"
+        allowed = "must be smaller; a flag can raise this"
+        raise ScenarioError([Mistake(file=file, found=found, allowed=allowed)])
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        found = "found bytes that are no UTF-8"
+        wrong = Mistake(file=file, line=line, found=found, allowed="must be UTF-8")
+        raise ScenarioError([wrong]) from error
+    document = parse(text, file, limits)
+    if isinstance(document.data, dict) and "name" not in document.data:
+        document.data["name"] = path.stem
+        document = Document(file, document.data, {**document.lines, ("name",): 1})
+    return document
+
+
+def read(
+    document: Document, kind: type[Scenario], *, limits: Limits, allow_python: bool
+) -> Scenario:
+    """The scenario, if it and all its variants can be played; else every mistake in them."""
+    scenario, mistakes = _read_one(document, kind, limits=limits, allow_python=allow_python)
+    known = set(map(_key, mistakes))
+    for name, changes in _variants_of(document.data):
+        for mistake in _mistakes_of_variant(
+            document, name, changes, kind, limits=limits, allow_python=allow_python
+        ):
+            if _key(mistake) not in known:
+                known.add(_key(mistake))
+                mistakes.append(mistake)
+    if mistakes or scenario is None:
+        raise ScenarioError(sorted(mistakes, key=lambda mistake: mistake.line or 0))
+    return scenario
+
+
+def with_changes(
+    document: Document, changes: Mapping[str, Any], around: Path = ()
+) -> tuple[Document, list[Mistake]]:
+    """The document with other values by their paths; a path that leads nowhere is a mistake."""
+    mistakes = []
+    changed = document
+    for path, value in changes.items():
+        place = (*around, path) if around else (path,)
+        line = document.line_of(place) if around else None
+        try:
+            changed = overridden(changed, str(path), value, line)
+        except Wrong as wrong:
+            mistakes.append(document.mistake(place, wrong.found, wrong.allowed, wrong.nearest))
+    return changed, mistakes
+
+
+def _read_one(
+    document: Document, kind: type[Scenario], *, limits: Limits, allow_python: bool
+) -> tuple[Scenario | None, list[Mistake]]:
+    found = structure(document, kind)
+    mistakes = found.mistakes
+    if found.value is not None:
+        findings = check(found.value, data=document.data, limits=limits, allow_python=allow_python)
+        for path, wrong in findings:
+            place = found.place_of((*path, *wrong.at))
+            mistakes.append(document.mistake(place, wrong.found, wrong.allowed, wrong.nearest))
+    return found.value, mistakes
+
+
+def _variants_of(data: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 (plain data)
+    variants = data.get("variants") if isinstance(data, Mapping) else None
+    if not isinstance(variants, Mapping):
+        return ()
+    return [(name, found) for name, found in variants.items() if isinstance(found, Mapping)]
+
+
+def _mistakes_of_variant(  # noqa: PLR0913 (each is named where it is called)
+    document: Document,
+    name: str,
+    changes: Mapping[str, Any],
+    kind: type[Scenario],
+    *,
+    limits: Limits,
+    allow_python: bool,
+) -> list[Mistake]:
+    """What is wrong with a variant that is not wrong without it."""
+    changed, mistakes = with_changes(without_variants(document), changes, ("variants", name))
+    _, found = _read_one(changed, kind, limits=limits, allow_python=allow_python)
+    return mistakes + found
+
+
+def without_variants(document: Document) -> Document:
+    """What all variants have in common."""
+    data = document.data
+    if isinstance(data, Mapping):
+        data = {key: value for key, value in data.items() if key != "variants"}
+    return Document(document.file, data, document.lines)
+
+
+def _key(mistake: Mistake) -> tuple[str, str, str]:
+    return mistake.path, mistake.found, mistake.allowed

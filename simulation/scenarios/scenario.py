@@ -1,0 +1,138 @@
+"""Scenario: a frozen value that says everything a run depends on but its seed's dice.
+
+It is read from YAML or built in Python; both are the same value, and each can be written as the
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from simulation.scenarios.documents import Document, parse, write
+from simulation.scenarios.expectations import Expected, expected
+from simulation.scenarios.limits import USUAL, Limits
+from simulation.scenarios.mistakes import ScenarioError
+from simulation.scenarios.parts import Cluster, Group, says
+from simulation.scenarios.reading import document_of, read, with_changes
+from simulation.scenarios.script import Entry
+from simulation.scenarios.structuring import unstructure
+from simulation.scenarios.values import Name, SomeMs, Whole, name, some_time, whole
+
+
+def _expected(value: str | Sequence[str]) -> tuple[Expected, ...]:
+    return tuple(map(expected, [value] if isinstance(value, str) else value))
+
+
+@frozen(kw_only=True)
+class Scenario:
+    """Who is there, what happens to them, how long, and what is expected of it."""
+
+    name: Name = field(
+        default=Name("scenario"),
+        converter=name,
+        metadata=says("what it is called; without it, as its file"),
+    )
+    title: str = field(default="", metadata=says("what it is about, in a line"))
+    question: str = field(default="", metadata=says("what it answers"))
+    seed: Whole = field(default=Whole(0), converter=whole, metadata=says("of all its chance"))
+    cluster: Cluster = field(factory=Cluster, metadata=says("brokers, topics and their traffic"))
+    groups: Mapping[Name, Group] = field(
+        factory=dict, converter=dict, metadata=says("consumer groups by name")
+    )
+    script: tuple[Entry, ...] = field(
+        default=(), converter=tuple, metadata=says("what happens, and when")
+    )
+    run_for: SomeMs = field(
+        default=SomeMs(300_000), converter=some_time, metadata=says("how long it runs")
+    )
+    expect: tuple[Expected, ...] = field(
+        default=(), converter=_expected, metadata=says("what must hold at the end")
+    )
+    never_settles: str = field(
+        default="",
+        metadata=says("why its groups need not come to rest; without a reason, they must"),
+    )
+    variants: Mapping[Name, Mapping[str, Any]] = field(
+        factory=dict,
+        converter=dict,
+        metadata=says("runs to compare: for each, other values by their paths"),
+    )
+
+    # --- from files and back ---
+
+    @classmethod
+    def from_file(
+        cls, path: Path | str, *, allow_python: bool = False, limits: Limits = USUAL
+    ) -> Scenario:
+        """The scenario of a YAML file; a `ScenarioError` lists every mistake in it."""
+        document = document_of(Path(path), limits)
+        return read(document, cls, limits=limits, allow_python=allow_python)
+
+    @classmethod
+    def from_yaml(
+        cls,
+        text: str,
+        *,
+        file: str = "scenario",
+        allow_python: bool = False,
+        limits: Limits = USUAL,
+    ) -> Scenario:
+        """The scenario of a YAML text; `file` is what mistakes call it."""
+        document = parse(text, file, limits)
+        return read(document, cls, limits=limits, allow_python=allow_python)
+
+    @classmethod
+    def from_dict(
+        cls,
+        data: Mapping[str, Any],
+        *,
+        file: str = "scenario",
+        allow_python: bool = False,
+        limits: Limits = USUAL,
+    ) -> Scenario:
+        """The scenario of plain data, in the form of a file."""
+        document = Document(file, dict(data))
+        return read(document, cls, limits=limits, allow_python=allow_python)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, in the form of a file; what is as usual is left out."""
+        found: dict[str, Any] = unstructure(self)
+        return found
+
+    def to_yaml(self) -> str:
+        """As the text of a file that reads as the same scenario."""
+        return write(self.to_dict())
+
+    # --- others like it ---
+
+    @property
+    def variant_names(self) -> tuple[str, ...]:
+        """What there is to run: the variants, or the scenario itself if it has none."""
+        return tuple(self.variants) or (self.name,)
+
+    def variant(self, name: str, *, allow_python: bool = False) -> Scenario:
+        """The scenario as one of its variants has it, without any variants."""
+        if name not in self.variant_names:
+            known = ", ".join(self.variant_names)
+            raise ValueError(f"variant must be one of {known}, not {name!r}")
+        changes = self.variants.get(Name(name), {})
+        return evolve(self, variants={}).with_overrides(changes, allow_python=allow_python)
+
+    def with_overrides(
+        self,
+        overrides: Mapping[str, Any],
+        *,
+        allow_python: bool = False,
+        limits: Limits = USUAL,
+    ) -> Scenario:
+        """The scenario with other values by their paths: `{"groups.checkout.static": True}`."""
+        if not overrides:
+            return self
+        document, mistakes = with_changes(Document("override", self.to_dict()), overrides)
+        if mistakes:
+            raise ScenarioError(mistakes)
+        return read(document, type(self), limits=limits, allow_python=allow_python)
