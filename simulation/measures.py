@@ -133,6 +133,8 @@ class Measures:
     lag: Mapping[Place, int]
     lag_s: Mapping[Place, float]
     deaths: tuple[Death, ...]
+    #: Commits that the coordinator accepted, by member.
+    commits: Mapping[Member, int]
     #: By member, then by error.
     commits_refused: Mapping[Member, Mapping[str, int]]
     groups: tuple[str, ...]
@@ -251,6 +253,7 @@ class Measurer:
             lag={place: records for place, (records, _) in lags.items()},
             lag_s=_all_seconds({place: ms for place, (_, ms) in lags.items()}),
             deaths=tuple(self._deaths.deaths()),
+            commits={member: self._deaths.accepted[member] for member in self._rosters.seen},
             commits_refused={
                 member: dict(refused.get(member, {})) for member in (*self._rosters.seen, *refused)
             },

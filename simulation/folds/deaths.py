@@ -25,21 +25,26 @@ class Death:
 
 @define(eq=False)
 class DeathFold:
-    """`detection_s` and `commits_refused`."""
+    """`detection_s` and `commits_refused`, and the commits that were not."""
 
     rosters: Rosters
     noticed: list[Death] = field(factory=list)
     refused: dict[Member, Counter[str]] = field(factory=dict)
+    accepted: Counter[Member] = field(factory=Counter)
+    #: The request that a member's last commit came with: one for all its partitions.
+    _request: dict[Member, int | None] = field(factory=dict)
     _unnoticed: dict[tuple[str, str], Death] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
-        """Deaths, removals and refusals."""
+        """Deaths, removals and commits."""
         return {
             WorldEventKind.CONSUMER_CRASHED: self._on_crash,
             EventKind.MEMBER_REMOVED: self._on_removed,
             EventKind.MEMBER_REPLACED: self._on_replaced,
             EventKind.GROUP_LOADED: self._on_loaded,
             EventKind.COMMIT_REFUSED: self._on_refused,
+            EventKind.OFFSET_COMMITTED: self._on_committed,
+            WorldEventKind.COMMITS_REPEATED: self._on_repeated,
         }
 
     def deaths(self) -> list[Death]:
@@ -81,7 +86,18 @@ class DeathFold:
                 )
             )
 
+    def _on_committed(self, row: Row) -> None:
+        member = self._member(row)
+        if self._request.get(member, 0) != row.cause:
+            self._request[member] = row.cause
+            self.accepted[member] += 1
+
+    def _on_repeated(self, row: Row) -> None:
+        self.accepted[self._member(row)] += row.count or 0
+
+    def _member(self, row: Row) -> Member:
+        return Member(row.group or "", row.client or self.rosters.name(row.member))
+
     def _on_refused(self, row: Row) -> None:
-        client = row.client or self.rosters.name(row.member)
-        member = Member(row.group or "", client)
+        member = self._member(row)
         self.refused.setdefault(member, Counter())[row.error or "UNKNOWN"] += 1

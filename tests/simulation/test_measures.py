@@ -365,3 +365,15 @@ def test_the_page_of_measures_has_a_row_for_each():
     ]
 
     assert missing == []
+
+
+def test_a_commit_of_several_partitions_is_one_commit():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada", count=1),
+        an_event(E.OFFSET_COMMITTED, 5, client="ada", offset=5, cause=1),
+        an_event(E.OFFSET_COMMITTED, 5, client="ada", offset=5, partition=1, cause=1),
+        an_event(E.OFFSET_COMMITTED, 9, client="ada", offset=9, cause=2),
+        an_event(W.COMMITS_REPEATED, 30, client="ada", count=4),
+    )
+
+    assert measure(rows).commits == {ADA: 6}
