@@ -9,6 +9,7 @@ pyarrow may differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -63,18 +64,19 @@ class ParquetSink:
 
     def __init__(self, path: Path, *, rows_per_group: int = ROWS_PER_GROUP) -> None:
         directory = RunDirectory(path)
-        self.__attrs_init__(
-            directory=directory,
-            writer=parquet.ParquetWriter(
+        try:
+            writer = parquet.ParquetWriter(
                 directory.folder / EVENTS_FOLDER / _EVENTS_FILE,
                 SCHEMA,
                 compression="zstd",
                 use_dictionary=_TEXTS,  # type: ignore[arg-type] # the stubs know a bool only
                 column_encoding=_NUMBERS,
                 store_schema=False,
-            ),
-            rows_per_group=rows_per_group,
-        )
+            )
+        except BaseException:
+            directory.abandon()
+            raise
+        self.__attrs_init__(directory=directory, writer=writer, rows_per_group=rows_per_group)
 
     def take(self, row: Row) -> None:
         """Keep this row, on disk as soon as enough of them wait."""
@@ -100,7 +102,9 @@ class ParquetSink:
         trace: TracebackType | None,
     ) -> None:
         if not self._is_finished:
-            self._writer.close()
+            # A disk that is full refuses the last bytes too; they are not wanted any more.
+            with suppress(OSError):
+                self._writer.close()
             self._directory.abandon()
 
     def _write_group(self) -> None:
