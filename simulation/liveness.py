@@ -48,6 +48,8 @@ class Patience:
     heartbeat_interval_ms: int
     metadata_max_age_ms: int
     load_ms: int = 0
+    #: When the script has said its last word: what disturbs without a row is over by then.
+    script_ends_ms: int = 0
     #: By consumer: the names of the topics that it subscribes to, as a regular expression.
     topics: Mapping[str, str] = field(factory=dict)
 
@@ -68,7 +70,12 @@ class Patience:
 
     @classmethod
     def of(
-        cls, configs: Iterable[ConsumerConfig], *, topics: Mapping[str, str], load_ms: int = 0
+        cls,
+        configs: Iterable[ConsumerConfig],
+        *,
+        topics: Mapping[str, str],
+        load_ms: int = 0,
+        script_ends_ms: int = 0,
     ) -> Patience:
         """With consumers of these settings."""
         all_of = list(configs)
@@ -85,6 +92,7 @@ class Patience:
             heartbeat_interval_ms=max(each.heartbeat_interval_ms for each in all_of),
             metadata_max_age_ms=max(each.metadata_max_age_ms for each in all_of),
             load_ms=load_ms,
+            script_ends_ms=script_ends_ms,
             topics=topics,
         )
 
@@ -141,7 +149,8 @@ class Liveness(Checker):
 
     def _on_disturbance(self, row: Row) -> None:
         self._last = row
-        self._due_ms = row.at_ms + self.patience.settle_ms
+        last_ms = max(row.at_ms, self.patience.script_ends_ms)
+        self._due_ms = last_ms + self.patience.settle_ms
         self._learn(WorldEventKind(row.kind), row)
 
     def _learn(self, kind: WorldEventKind, row: Row) -> None:

@@ -437,9 +437,17 @@ def machine_generation(machine: Consumer) -> int | None:
 
 
 def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -> bool:
-    """Whether the application waits in a poll of which it hears only when there are records."""
+    """Whether the application waits in a poll of which it hears only when there are records.
+
+    While a position is looked for, its poll asks again and again.
+    """
     is_undisturbed = connection.is_open and not host.is_paused and not host.is_stopping
-    return is_undisturbed and machine.is_blocked_in_poll and machine.swallows_empty_polls
+    return (
+        is_undisturbed
+        and machine.is_blocked_in_poll
+        and machine.swallows_empty_polls
+        and machine.calls.subscriptions.has_all_fetch_positions
+    )
 
 
 def _has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:

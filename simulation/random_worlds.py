@@ -1,223 +1,50 @@
-"""Worlds drawn by number: who is there, what they want, what goes wrong.
+"""Worlds drawn by number: `draw_world(seed)` is a function of its seed.
 
-They are values: a world can be played again, made smaller and written down as a script.
-
-`draw_world(seed)` is a function of its seed. `play` lets a world happen: first traffic, acts and
-faults, then calm for as long as liveness may take.
+Most are small and most of their trouble is short, for that is where faults show and what they
+cost; some are large, and some trouble is long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from client.applications import CommitMode, PollLoop, Stall
-from client.settings import ConsumerConfig, consumer_config
-from client.workloads import ConstantTime
-from simulation.chance import draw, stream_key
-from simulation.checkers import Patience
-from simulation.recorder import Sink
-from simulation.stage import Quiet
-from simulation.world import Fault, Simulation
+from client.applications import CommitMode, Stall
+from simulation.chance import LAN, draw, stream_key
+from simulation.events import WorldEventKind
+from simulation.ghosts import GHOST_VERBS, GhostPlan
+from simulation.hand_written import APPLICATIONS
+from simulation.world import Fault
+from simulation.world_plans import Act, ConsumerPlan, TopicPlan, Trap, World
 
 T = TypeVar("T")
 
 _NAMES = ("ada", "bea", "cat", "dan", "eva", "fay", "gus", "hal", "ivy", "jon", "kim", "leo")
+_SIZES = (2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12)
 _GROUPS = ("checkout", "billing", "audit")
 _TOPICS = ("orders", "payments", "refunds")
 #: The topic that acts create; patterns match it beside the others.
 _LATE_TOPIC = "orders-late"
 _EVERY_TOPIC = ".*"
-_ASSIGNORS: tuple[tuple[str, ...], ...] = (
-    ("range",),
-    ("roundrobin",),
-    ("sticky",),
-    ("cooperative-sticky",),
-    ("range", "cooperative-sticky"),
-)
-#: Lists that members of one group may mix: each pair has an assignor in common.
-_MIXED: tuple[tuple[str, ...], ...] = (
-    ("range", "cooperative-sticky"),
-    ("cooperative-sticky", "range"),
-    ("roundrobin", "range"),
-    ("range",),
-)
-#: Faults begin in this stretch of a run.
-_TROUBLE_FROM_MS, _TROUBLE_UNTIL_MS = 5_000, 120_000
+_ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
+#: How long messages take.
+_LATENCIES = (LAN.quantiles, LAN.quantiles, (2,), (1, 4, 9, 40), (10, 20, 150))
+#: Trouble begins so long after the start of a run, and goes on for one of these times.
+_TROUBLE_FROM_MS = 4_000
+_TROUBLE_MS = (20_000, 40_000, 40_000, 120_000)
 _REQUESTS_TO_HOLD = ("", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
+_TRAPPED_REQUESTS = ("JoinGroup", "SyncGroup", "OffsetCommit", "OffsetFetch", "LeaveGroup")
+_TRAPPED_MOMENTS = (
+    WorldEventKind.REQUEST_SENT.value,
+    WorldEventKind.REQUEST_RECEIVED.value,
+    WorldEventKind.REPLY_SENT.value,
+    WorldEventKind.REPLY_RECEIVED.value,
+)
+_TRAPS = ("crash", "pause", "partition", "stop")
 
-
-@frozen(kw_only=True)
-class TopicPlan:
-    """A topic that is there from the start."""
-
-    name: str
-    partitions: int
-    records_per_s: int = 0
-
-
-@frozen(kw_only=True)
-class ConsumerPlan:
-    """A consumer, its settings in Kafka's names, and what its application does."""
-
-    name: str
-    group: str
-    topics: tuple[str, ...] = ()
-    pattern: str | None = None
-    settings: Mapping[str, object] = field(factory=dict)
-    commit: CommitMode = CommitMode.AUTO
-    us_per_record: int = 0
-    revoked_callback_ms: int = 0
-    stall: Stall | None = None
-    is_static: bool = False
-    starts_at_ms: int = 0
-
-    def config(self) -> ConsumerConfig:
-        """Its settings as a consumer has them."""
-        return consumer_config({**self.settings, "group_id": self.group, "client_id": self.name})
-
-    def app(self) -> PollLoop:
-        """Its poll loop."""
-        return PollLoop(
-            topics=self.topics,
-            pattern=self.pattern,
-            commit=self.commit,
-            time_per_record=ConstantTime(self.us_per_record),
-            revoked_callback_ms=self.revoked_callback_ms,
-            stalls=() if self.stall is None else (self.stall,),
-        )
-
-
-@frozen(kw_only=True)
-class Act:
-    """A verb of the simulation, called at a time; one that has become pointless is left out."""
-
-    at_ms: int
-    verb: str
-    args: tuple[str | int, ...]
-    options: Mapping[str, object] = field(factory=dict)
-
-
-@frozen(kw_only=True)
-class World:
-    """Everything that a run depends on."""
-
-    seed: int
-    brokers: int
-    topics: tuple[TopicPlan, ...]
-    consumers: tuple[ConsumerPlan, ...]
-    faults: tuple[Fault, ...] = ()
-    acts: tuple[Act, ...] = ()
-
-    def patience(self) -> Patience:
-        """How long liveness may take here."""
-        loads_ms = [_ms(act.options.get("load")) for act in self.acts] + [1_000]
-        stalls_ms = [
-            plan.stall.at_ms + plan.stall.for_ms
-            for plan in self.consumers
-            if plan.stall is not None
-        ]
-        return Patience.of(
-            [plan.config() for plan in self.consumers],
-            topics={plan.name: plan.pattern or "|".join(plan.topics) for plan in self.consumers},
-            load_ms=max(loads_ms) + max(stalls_ms, default=0),
-        )
-
-    def calm_from_ms(self) -> int:
-        """When the last thing that is planned has happened."""
-        ends = [plan.starts_at_ms for plan in self.consumers]
-        ends += [_ms(fault.at) + _ms(fault.lasts) for fault in self.faults]
-        ends += [act.at_ms for act in self.acts]
-        return max(ends)
-
-    def runs_for_ms(self) -> int:
-        """The trouble, the calm after it, and a little more for what a fault leaves behind."""
-        return self.calm_from_ms() + self.patience().settle_ms + 40_000
-
-
-def play(world: World, *, sink: Sink, quiet: Quiet = "skip") -> Simulation:
-    """Let a world happen, from its beginning to its end."""
-    sim = Simulation(seed=world.seed, brokers=world.brokers, sink=sink, quiet=quiet)
-    calm_ms = world.calm_from_ms()
-    for topic in world.topics:
-        sim.topic(topic.name, partitions=topic.partitions, records_per_s=topic.records_per_s)
-        sim.at(calm_ms, partial(_dry_up, sim, topic.name))
-    for plan in world.consumers:
-        sim.consumer(
-            plan.name,
-            group=plan.group,
-            settings=plan.settings,
-            app=plan.app(),
-            static=plan.is_static,
-            start=False,
-        )
-        sim.at(plan.starts_at_ms, partial(_start, sim, plan.name))
-    for fault in world.faults:
-        sim.fault(fault)
-    for act in world.acts:
-        sim.at(act.at_ms, partial(_act, sim, act))
-    sim.run_for(world.runs_for_ms())
-    sim.end()
-    return sim
-
-
-def _start(sim: Simulation, name: str) -> None:
-    """Start a consumer, unless the end of a fault has started it already."""
-    if not sim.stage.host(name).is_alive:
-        sim.start(name)
-
-
-def _dry_up(sim: Simulation, topic: str) -> None:
-    """Let nothing more be written to a topic, if it is still there."""
-    if topic in sim.stage.cluster.topics:
-        sim.produce(topic, 0)
-
-
-def _act(sim: Simulation, act: Act) -> None:
-    verb: Callable[..., object] = getattr(sim, act.verb)
-    if _POINTLESS.get(act.verb, _never)(sim, act):
-        return
-    verb(*act.args, **act.options)
-
-
-def _never(_sim: Simulation, _act: Act) -> bool:
-    return False
-
-
-def _has_no_such_topic(sim: Simulation, act: Act) -> bool:
-    return act.args[0] not in sim.stage.cluster.topics
-
-
-def _has_enough_partitions(sim: Simulation, act: Act) -> bool:
-    topic = sim.stage.cluster.topics.get(str(act.args[0]))
-    return topic is None or len(topic.logs) >= int(act.args[1])
-
-
-def _has_such_a_topic(sim: Simulation, act: Act) -> bool:
-    return not _has_no_such_topic(sim, act)
-
-
-def _has_no_such_broker(sim: Simulation, act: Act) -> bool:
-    return not sim.stage.brokers[int(act.args[1])].is_up
-
-
-#: When an act means nothing any more.
-_POINTLESS: Mapping[str, Callable[[Simulation, Act], bool]] = {
-    "topic": _has_such_a_topic,
-    "add_partitions": _has_enough_partitions,
-    "delete_topic": _has_no_such_topic,
-    "move_coordinator": _has_no_such_broker,
-}
-
-
-def _ms(duration: object) -> int:
-    return duration if isinstance(duration, int) else 0
-
-
-# --- drawing ---
+Targeted = tuple[str, str | int, dict[str, object]]
 
 
 class Draws:
@@ -248,26 +75,51 @@ class Draws:
 def draw_world(seed: int) -> World:
     """The world of this seed."""
     draws = Draws(seed)
-    brokers = draws.one_of((1, 3, 3, 3))
-    topics = tuple(
-        TopicPlan(
-            name=name,
-            partitions=draws.between(1, 8),
-            records_per_s=draws.one_of((0, 1, 2, 5)),
-        )
-        for name in _TOPICS[: draws.between(1, 3)]
-    )
+    brokers = draws.one_of((1, 2, 3, 3, 3))
+    topics = tuple(_draw_topic(draws, name) for name in _TOPICS[: draws.one_of((1, 1, 1, 2, 3))])
     consumers = _draw_consumers(draws, topics)
-    world = World(seed=seed, brokers=brokers, topics=topics, consumers=consumers)
-    return evolve(world, faults=_draw_faults(draws, world), acts=_draw_acts(draws, world))
+    world = World(
+        seed=seed,
+        brokers=brokers,
+        topics=topics,
+        consumers=consumers,
+        latency=draws.one_of(_LATENCIES),
+        initial_rebalance_delay_ms=draws.one_of((0, 1_000, 3_000)),
+    )
+    until_ms = _TROUBLE_FROM_MS + draws.one_of(_TROUBLE_MS)
+    return evolve(
+        world,
+        faults=tuple(_draw_fault(draws, world, until_ms) for _ in range(draws.between(0, 5))),
+        acts=tuple(_draw_act(draws, world, until_ms) for _ in range(draws.between(0, 4))),
+        traps=tuple(_draw_trap(draws, world) for _ in range(draws.one_of((0, 0, 1, 2)))),
+        ghosts=tuple(
+            _draw_ghost(draws, world, f"ghost{number}", until_ms)
+            for number in range(draws.one_of((0, 0, 0, 1, 2)))
+        ),
+    )
+
+
+# --- topics and consumers ---
+
+
+def _draw_topic(draws: Draws, name: str) -> TopicPlan:
+    """Half of all topics are dry at first, so that there is quiet time amid the trouble."""
+    has_bursts = draws.is_so(30)
+    return TopicPlan(
+        name=name,
+        partitions=draws.one_of((1, 2, 3, 4, 6, 8)),
+        records_per_s=draws.one_of((0, 0, 0, 1, 1, 3)),
+        burst=(draws.one_of((1, 5, 30)), draws.between(5_000, 30_000)) if has_bursts else None,
+        retention_ms=draws.between(3_000, 30_000) if draws.is_so(15) else None,
+    )
 
 
 def _draw_consumers(draws: Draws, topics: tuple[TopicPlan, ...]) -> tuple[ConsumerPlan, ...]:
-    groups = _GROUPS[: draws.between(1, 3)]
+    groups = _GROUPS[: draws.one_of((1, 1, 2, 2, 3))]
     patterns = {group: _draw_group(draws, group, topics) for group in groups}
     return tuple(
         _draw_consumer(draws, name, patterns[draws.one_of(groups)])
-        for name in _NAMES[: draws.between(2, 12)]
+        for name in _NAMES[: draws.one_of(_SIZES)]
     )
 
 
@@ -275,22 +127,24 @@ def _draw_group(draws: Draws, group: str, topics: tuple[TopicPlan, ...]) -> Cons
     """What the members of a group have in common."""
     names = tuple(topic.name for topic in topics)
     wanted = names[: draws.between(1, len(names))]
-    has_pattern = draws.is_so(20)
+    has_pattern = draws.is_so(25)
     session_ms = draws.one_of((6_000, 10_000, 45_000))
-    commit = draws.one_of(tuple(CommitMode))
+    commit = draws.one_of((*CommitMode, CommitMode.AUTO))
     settings: dict[str, object] = {
-        "partition_assignment_strategy": draws.one_of(_ASSIGNORS),
+        "partition_assignment_strategy": (draws.one_of(_ASSIGNORS),),
         "session_timeout_ms": session_ms,
-        "heartbeat_interval_ms": draws.one_of((1_000, session_ms // 3)),
+        "heartbeat_interval_ms": draws.one_of((1_000, 3_100, session_ms // 3)),
         "max_poll_interval_ms": draws.one_of((15_000, 30_000, 60_000)),
         "request_timeout_ms": draws.one_of((5_000, 10_000, 30_000)),
-        "metadata_max_age_ms": draws.one_of((5_000, 30_000)),
-        "auto_offset_reset": draws.one_of(("earliest", "latest")),
-        "max_poll_records": draws.one_of((1, 10, 500)),
+        "default_api_timeout_ms": draws.one_of((10_000, 30_000)),
+        "metadata_max_age_ms": draws.one_of((5_000, 20_000, 61_000)),
+        "auto_offset_reset": draws.one_of(("earliest", "latest", "by_duration:PT20S")),
+        "max_poll_records": draws.one_of((2, 10, 500)),
+        "fetch_max_wait_ms": draws.one_of((100, 500, 500)),
         "enable_auto_commit": commit is CommitMode.AUTO,
     }
     if commit is CommitMode.AUTO:
-        settings["auto_commit_interval_ms"] = draws.one_of((1_000, 5_000))
+        settings["auto_commit_interval_ms"] = draws.one_of((1_000, 1_700, 5_000))
     return ConsumerPlan(
         name="",
         group=group,
@@ -298,8 +152,10 @@ def _draw_group(draws: Draws, group: str, topics: tuple[TopicPlan, ...]) -> Cons
         pattern=_EVERY_TOPIC if has_pattern else None,
         settings=settings,
         commit=commit,
-        us_per_record=draws.one_of((0, 1_000, 10_000)),
-        revoked_callback_ms=draws.one_of((0, 0, 500)),
+        us_per_record=draws.one_of((0, 0, 1_000, 10_000)),
+        assigned_callback_ms=draws.one_of((0, 0, 0, 300)),
+        revoked_callback_ms=draws.one_of((0, 0, 500, 4_000)),
+        finishes_batch=draws.is_so(70),
         is_static=draws.is_so(30),
     )
 
@@ -307,39 +163,51 @@ def _draw_group(draws: Draws, group: str, topics: tuple[TopicPlan, ...]) -> Cons
 def _draw_consumer(draws: Draws, name: str, common: ConsumerPlan) -> ConsumerPlan:
     """One member; now and then it differs from the others."""
     settings = dict(common.settings)
-    if draws.is_so(15):
-        settings["partition_assignment_strategy"] = draws.one_of(_MIXED)
+    if draws.is_so(20):
+        settings["partition_assignment_strategy"] = _draw_mixture(draws, common)
     stall = None
-    if draws.is_so(10):
-        stall = Stall(draws.between(1_000, 60_000), draws.between(100, 30_000))
+    if draws.is_so(8):
+        stall = Stall(draws.between(1_000, 30_000), draws.between(100, 20_000))
+    application = draws.one_of(tuple(APPLICATIONS)) if draws.is_so(10) else ""
     return evolve(
         common,
         name=name,
         settings=settings,
-        stall=stall,
+        stall=None if application else stall,
+        application=application,
         is_static=common.is_static != draws.is_so(10),
-        starts_at_ms=draws.one_of((0, draws.between(0, 5_000), draws.between(0, 60_000))),
+        starts_at_ms=draws.one_of((0, draws.between(0, 5_000), draws.between(0, 30_000))),
     )
 
 
-def _draw_faults(draws: Draws, world: World) -> tuple[Fault, ...]:
-    return tuple(_draw_fault(draws, world) for _ in range(draws.between(0, 8)))
+def _draw_mixture(draws: Draws, common: ConsumerPlan) -> tuple[str, ...]:
+    """The group's own assignor and another one, which of them first is a matter of luck."""
+    both = {*str_tuple(common.settings["partition_assignment_strategy"]), draws.one_of(_ASSIGNORS)}
+    in_order = sorted(both)
+    return tuple(reversed(in_order)) if draws.is_so(50) else tuple(in_order)
 
 
-def _draw_fault(draws: Draws, world: World) -> Fault:
-    client = draws.one_of(world.consumers)
-    at_ms = draws.between(_TROUBLE_FROM_MS, _TROUBLE_UNTIL_MS)
-    lasts_ms = draws.one_of((draws.between(10, 2_000), draws.between(1_000, 60_000)))
-    verb, target, options = draws.one_of(_draw_targets(draws, world, client))
+def str_tuple(value: object) -> tuple[str, ...]:
+    """A setting that is a list of names."""
+    assert isinstance(value, tuple)
+    return tuple(map(str, value))
+
+
+# --- what goes wrong ---
+
+
+def _draw_fault(draws: Draws, world: World, until_ms: int) -> Fault:
+    at_ms = draws.between(_TROUBLE_FROM_MS, until_ms)
+    lasts_ms = draws.one_of((draws.between(10, 2_000), draws.between(1_000, 40_000)))
+    verb, target, options = draws.one_of(_draw_targets(draws, world))
     return Fault(verb=verb, target=target, at=at_ms, lasts=lasts_ms, options=options)
 
 
-def _draw_targets(
-    draws: Draws, world: World, client: ConsumerPlan
-) -> list[tuple[str, str | int, dict[str, object]]]:
+def _draw_targets(draws: Draws, world: World) -> list[Targeted]:
     """Every kind of fault, each with a target and its options."""
+    client = draws.one_of(world.consumers)
     name, group = client.name, client.group
-    faults: list[tuple[str, str | int, dict[str, object]]] = [
+    faults: list[Targeted] = [
         ("crash", name, {}),
         ("stop", name, {}),
         ("pause", name, {}),
@@ -355,24 +223,54 @@ def _draw_targets(
     return faults
 
 
-def _draw_acts(draws: Draws, world: World) -> tuple[Act, ...]:
-    return tuple(_draw_act(draws, world) for _ in range(draws.between(0, 4)))
+def _draw_trap(draws: Draws, world: World) -> Trap:
+    return Trap(
+        kind=draws.one_of(_TRAPPED_MOMENTS),
+        request=draws.one_of(_TRAPPED_REQUESTS),
+        client=draws.one_of(world.consumers).name,
+        nth=draws.between(1, 4),
+        verb=draws.one_of(_TRAPS),
+        lasts_ms=draws.between(10, 20_000),
+    )
 
 
-def _draw_act(draws: Draws, world: World) -> Act:
+def _draw_act(draws: Draws, world: World, until_ms: int) -> Act:
     client, topic = draws.one_of(world.consumers), draws.one_of(world.topics)
-    at_ms = draws.between(_TROUBLE_FROM_MS, _TROUBLE_UNTIL_MS)
+    at_ms = draws.between(_TROUBLE_FROM_MS, until_ms)
     load = {"load": draws.one_of((0, draws.between(1, 5_000)))}
     broker = draws.between(1, world.brokers)
     if draws.is_so(5):
         # Rare, for it is slow: consumers try to commit what is gone until their time is over.
         return Act(at_ms=at_ms, verb="delete_topic", args=(topic.name,))
-    acts: tuple[tuple[str, tuple[str | int, ...], dict[str, object]], ...] = (
+    acts: list[tuple[str, tuple[str | int, ...], dict[str, object]]] = [
         ("move_coordinator", (client.group, broker), dict(load)),
         ("move_coordinator", (client.group, broker), dict(load)),
         ("reset_connections", (client.name,), {"acted": draws.is_so(50)}),
         ("add_partitions", (topic.name, topic.partitions + draws.between(1, 3)), {}),
         ("topic", (_LATE_TOPIC,), {"partitions": draws.between(1, 3)}),
-    )
+        ("topic", (topic.name,), {"partitions": draws.between(1, 3)}),
+        ("truncate", (topic.name, 0, draws.between(1, 50)), {}),
+    ]
     verb, args, options = draws.one_of(acts)
     return Act(at_ms=at_ms, verb=verb, args=args, options=options)
+
+
+def _draw_ghost(draws: Draws, world: World, name: str, until_ms: int) -> GhostPlan:
+    """A ghost that mostly joins properly first: most abuse needs a member."""
+    client = draws.one_of(world.consumers)
+    at_ms = draws.between(_TROUBLE_FROM_MS, until_ms)
+    steps: list[tuple[int, str]] = []
+    if draws.is_so(80):
+        steps = [(at_ms, "join"), (at_ms + 200, "join")]
+        at_ms += 200
+    for _ in range(draws.between(1, 6)):
+        at_ms += draws.one_of((draws.between(1, 500), draws.between(500, 8_000)))
+        steps.append((at_ms, draws.one_of(tuple(GHOST_VERBS))))
+    return GhostPlan(
+        name=name,
+        group=client.group,
+        topic=draws.one_of(world.topics).name,
+        steps=tuple(steps),
+        protocols=str_tuple(client.settings["partition_assignment_strategy"]),
+        session_timeout_ms=draws.one_of((6_000, 10_000)),
+    )

@@ -1,93 +1,186 @@
 """A failing world made small: whatever it fails without is taken out of it.
 
-Parts are removed in halves, then one by one, then values are made plain, again and again until
-nothing more can go. What counts is that the world still fails in the same way.
+Parts are removed in halves, then one by one; then settings go back to what they usually are, and
+values are made plain, again and again until nothing more can go. What counts is that the world
+still fails in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from attrs import evolve
 
+from client.applications import CommitMode
+from simulation.chance import LAN
 from simulation.durations import milliseconds
-from simulation.random_worlds import ConsumerPlan, World
+from simulation.world_plans import ConsumerPlan, TopicPlan, World
 
 #: Whether a world fails as the first one did.
 Fails = Callable[[World], bool]
 
-_PARTS = ("faults", "acts", "consumers", "topics")
+_PARTS = ("faults", "traps", "acts", "ghosts", "consumers", "topics")
 _LASTS_MS_LEAST = 1
 
 
-def shrink(world: World, fails: Fails, *, tries_max: int = 400) -> World:
+def shrink(world: World, fails: Fails, *, tries_max: int = 500) -> World:
     """The smallest world found by so many tries."""
-    tries = 0
+    left = tries_max
+
+    def is_worth_it(candidate: World) -> bool:
+        nonlocal left
+        left -= 1
+        return fails(candidate)
+
+    before: World | None = None
+    while world != before and left > 0:
+        before = world
+        for smaller in _CUTS:
+            world = _cut(world, smaller, is_worth_it, lambda: left > 0)
+    return world
+
+
+def _cut(
+    world: World,
+    smaller: Callable[[World], Iterator[World]],
+    fails: Fails,
+    has_tries_left: Callable[[], bool],
+) -> World:
+    """Cut in one way until that leads no further."""
     is_smaller = True
-    while is_smaller and tries < tries_max:
+    while is_smaller:
         is_smaller = False
-        for candidate in _smaller(world):
-            tries += 1
-            if fails(candidate):
+        for candidate in smaller(world):
+            if not has_tries_left():
+                return world
+            if candidate != world and _is_sound(candidate) and fails(candidate):
                 world, is_smaller = candidate, True
-                break
-            if tries >= tries_max:
                 break
     return world
 
 
-def _smaller(world: World) -> Iterator[World]:
-    """Worlds that have less to them, the boldest cuts first."""
-    for part in _PARTS:
-        things = getattr(world, part)
-        size = len(things)
-        while size:
-            for start in range(0, len(things), size):
-                candidate = evolve(world, **{part: things[:start] + things[start + size :]})
-                if _is_sound(candidate):
-                    yield candidate
-            size //= 2
-    for place, plan in enumerate(world.consumers):
-        for plainer in _plainer(plan):
-            consumers = (*world.consumers[:place], plainer, *world.consumers[place + 1 :])
-            yield evolve(world, consumers=consumers)
-    yield from _plainer_data(world)
-
-
 def _is_sound(world: World) -> bool:
-    """A world needs somebody in it, and topics that are wanted or cut must be there."""
-    names = {topic.name for topic in world.topics}
-    clients = {plan.name for plan in world.consumers} | {plan.group for plan in world.consumers}
+    """A world needs somebody in it, and whoever is named must be there."""
+    clients = {plan.name for plan in world.consumers}
+    groups = {plan.group for plan in world.consumers}
     targets = [fault.target for fault in world.faults if isinstance(fault.target, str)]
+    targets += [trap.client for trap in world.traps]
+    targets += [ghost.group for ghost in world.ghosts]
     targets += [
         str(act.args[0])
         for act in world.acts
         if act.verb in ("move_coordinator", "reset_connections")
     ]
-    return bool(names) and bool(world.consumers) and clients.issuperset(targets)
+    brokers = [fault.target for fault in world.faults if isinstance(fault.target, int)]
+    brokers += [int(act.args[1]) for act in world.acts if act.verb == "move_coordinator"]
+    if not world.topics or not clients or not (clients | groups).issuperset(targets):
+        return False
+    if max(brokers, default=1) > world.brokers:
+        return False
+    try:
+        world.patience()
+    except ValueError:
+        return False  # Settings that do not go together.
+    return True
 
 
-def _plainer(plan: ConsumerPlan) -> Iterator[ConsumerPlan]:
-    for plainer in (
-        evolve(plan, stall=None),
-        evolve(plan, is_static=False),
-        evolve(plan, us_per_record=0),
-        evolve(plan, revoked_callback_ms=0),
-        evolve(plan, starts_at_ms=0),
+# --- ways to cut, the boldest first ---
+
+
+def _without_parts(world: World) -> Iterator[World]:
+    for part in _PARTS:
+        things = getattr(world, part)
+        size = len(things)
+        while size:
+            for start in range(0, len(things), size):
+                yield evolve(world, **{part: things[:start] + things[start + size :]})
+            size //= 2
+
+
+def _without_steps(world: World) -> Iterator[World]:
+    for place, ghost in enumerate(world.ghosts):
+        for step in range(len(ghost.steps)):
+            steps = ghost.steps[:step] + ghost.steps[step + 1 :]
+            yield _with(world, "ghosts", place, evolve(ghost, steps=steps))
+
+
+def _plainer_world(world: World) -> Iterator[World]:
+    for brokers in range(1, world.brokers):
+        yield evolve(world, brokers=brokers)
+    yield evolve(world, latency=LAN.quantiles)
+    yield evolve(world, initial_rebalance_delay_ms=3_000)
+
+
+def _fewer_settings(world: World) -> Iterator[World]:
+    """Each setting as it usually is, first for everybody, then for one consumer."""
+    names = sorted({name for plan in world.consumers for name in plan.settings})
+    for name in names:
+        plans = tuple(_without_setting(plan, name) for plan in world.consumers)
+        yield evolve(world, consumers=plans)
+    for place, plan in enumerate(world.consumers):
+        for name in sorted(plan.settings):
+            yield _with(world, "consumers", place, _without_setting(plan, name))
+
+
+def _without_setting(plan: ConsumerPlan, name: str) -> ConsumerPlan:
+    return evolve(plan, settings={key: plan.settings[key] for key in plan.settings if key != name})
+
+
+def _plainer_consumers(world: World) -> Iterator[World]:
+    for change in (
+        {"stall": None},
+        {"application": ""},
+        {"is_static": False},
+        {"us_per_record": 0},
+        {"assigned_callback_ms": 0},
+        {"revoked_callback_ms": 0},
+        {"finishes_batch": True},
+        {"starts_at_ms": 0},
+        {"commit": CommitMode.AUTO},
     ):
-        if plainer != plan:
-            yield plainer
+        changed: Any = change  # attrs checks the names
+        yield evolve(world, consumers=tuple(evolve(plan, **changed) for plan in world.consumers))
+        for place, plan in enumerate(world.consumers):
+            yield _with(world, "consumers", place, evolve(plan, **changed))
 
 
-def _plainer_data(world: World) -> Iterator[World]:
+def _plainer_topics(world: World) -> Iterator[World]:
     for place, topic in enumerate(world.topics):
-        for plainer in (evolve(topic, partitions=1), evolve(topic, records_per_s=0)):
-            if plainer != topic:
-                topics = (*world.topics[:place], plainer, *world.topics[place + 1 :])
-                yield evolve(world, topics=topics)
+        for plainer in _plainer(topic):
+            yield _with(world, "topics", place, plainer)
+
+
+def _plainer(topic: TopicPlan) -> Iterator[TopicPlan]:
+    yield evolve(topic, partitions=1)
+    yield evolve(topic, partitions=(topic.partitions + 1) // 2)
+    yield evolve(topic, records_per_s=0)
+    yield evolve(topic, burst=None)
+    yield evolve(topic, retention_ms=None)
+
+
+def _shorter(world: World) -> Iterator[World]:
     for place, fault in enumerate(world.faults):
         lasts_ms = milliseconds(fault.lasts or 0)
         if lasts_ms // 2 >= _LASTS_MS_LEAST:
-            shorter = evolve(fault, lasts=lasts_ms // 2)
-            faults = (*world.faults[:place], shorter, *world.faults[place + 1 :])
-            yield evolve(world, faults=faults)
+            yield _with(world, "faults", place, evolve(fault, lasts=lasts_ms // 2))
+    for place, trap in enumerate(world.traps):
+        if trap.lasts_ms // 2 >= _LASTS_MS_LEAST:
+            yield _with(world, "traps", place, evolve(trap, lasts_ms=trap.lasts_ms // 2))
+
+
+def _with(world: World, part: str, place: int, thing: object) -> World:
+    things = getattr(world, part)
+    changed: Any = {part: (*things[:place], thing, *things[place + 1 :])}
+    return evolve(world, **changed)
+
+
+_CUTS = (
+    _without_parts,
+    _plainer_world,
+    _fewer_settings,
+    _plainer_consumers,
+    _plainer_topics,
+    _without_steps,
+    _shorter,
+)

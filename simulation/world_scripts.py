@@ -1,48 +1,60 @@
-"""A world as a short Python script that plays it and says what the checkers find."""
+"""A world as a short Python script that plays it and says how it fails."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from attrs import fields
 
-from simulation.random_worlds import Act, ConsumerPlan, TopicPlan, World
-from simulation.world import Fault
-
-_HEAD = '''"""{title}"""
-
 from client.applications import CommitMode, Stall
-from simulation.checkers import Watch
-from simulation.random_worlds import Act, ConsumerPlan, TopicPlan, World, play
+from simulation.chance import LAN
+from simulation.ghosts import GhostPlan
 from simulation.world import Fault
+from simulation.world_plans import Act, ConsumerPlan, TopicPlan, Trap, World
 
-world = World(
-    seed={seed},
-    brokers={brokers},
-'''
-_TAIL = """)
-watch = Watch(patience=world.patience())
-play(world, sink=watch)
-for violation in watch.violations:
-    print(violation.report(world.seed, "python " + __file__))
-"""
+#: Where a script finds the names that it may need.
+_HOMES: Mapping[str, tuple[str, ...]] = {
+    "client.applications": ("CommitMode", "Stall"),
+    "simulation.ghosts": ("GhostPlan",),
+    "simulation.world": ("Fault",),
+    "simulation.world_plans": ("Act", "ConsumerPlan", "TopicPlan", "Trap", "World"),
+}
+
+Written = TopicPlan | ConsumerPlan | GhostPlan | Fault | Trap | Act | Stall
 
 
-def script_of(world: World, title: str) -> str:
-    """The script; run by itself, it prints the world's violations."""
-    parts = (
-        ("topics", world.topics),
-        ("consumers", world.consumers),
-        ("faults", world.faults),
-        ("acts", world.acts),
+def script_of(world: World, title: str, judge: str = "fail_of") -> str:
+    """The script; run by itself, it prints how the world fails, by a judge of the campaign."""
+    body = f"world = {_world(world)}\n"
+    imports = [f"from simulation.campaign import {judge}"]
+    for module, names in _HOMES.items():
+        used = [name for name in names if re.search(rf"\b{name}\b", body)]
+        if used:
+            imports.append(f"from {module} import {', '.join(used)}")
+    head = "\n".join(sorted(imports))
+    tail = (
+        f'failure = {judge}(world, command=f"python {{__file__}}")\n'
+        'print("nothing was found" if failure is None else failure.told)\n'
     )
-    body = "".join(
-        f"    {name}=(\n{''.join(f'        {_written(each)},{chr(10)}' for each in found)}    ),\n"
-        for name, found in parts
-        if found
-    )
-    return _HEAD.format(title=title, seed=world.seed, brokers=world.brokers) + body + _TAIL
+    return f'"""{title}"""\n\n{head}\n\n{body}\n{tail}'
 
 
-def _written(value: TopicPlan | ConsumerPlan | Fault | Act) -> str:
+def _world(world: World) -> str:
+    lines = [f"seed={world.seed}", f"brokers={world.brokers}"]
+    if world.latency != LAN.quantiles:
+        lines.append(f"latency={world.latency}")
+    if world.initial_rebalance_delay_ms != fields(World).initial_rebalance_delay_ms.default:
+        lines.append(f"initial_rebalance_delay_ms={world.initial_rebalance_delay_ms}")
+    for name in ("topics", "consumers", "ghosts", "faults", "traps", "acts"):
+        found = getattr(world, name)
+        if found:
+            parts = "".join(f"        {_written(each)},\n" for each in found)
+            lines.append(f"{name}=(\n{parts}    )")
+    return "World(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+
+
+def _written(value: Written) -> str:
     """A value as the call that makes it; what is as usual is not said."""
     told = []
     for each in fields(type(value)):
@@ -53,6 +65,6 @@ def _written(value: TopicPlan | ConsumerPlan | Fault | Act) -> str:
 
 
 def _literal(value: object) -> str:
-    name = getattr(value, "name", None)
-    is_enum = name is not None and not isinstance(value, str)
-    return f"{type(value).__name__}.{name}" if is_enum else repr(value)
+    if isinstance(value, CommitMode):
+        return f"CommitMode.{value.name}"
+    return _written(value) if isinstance(value, Stall) else repr(value)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simulation.campaign import fail_of
-from simulation.random_worlds import ConsumerPlan, TopicPlan, World
 from simulation.world import Fault
+from simulation.world_plans import ConsumerPlan, TopicPlan, World
 
 SETTINGS = {
     "partition_assignment_strategy": ("range",),

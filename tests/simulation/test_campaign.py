@@ -7,19 +7,29 @@ from typing import Any
 
 import pytest
 
+from client.applications import CommitMode
 from simulation.campaign import Campaign, Failure, fail_of, main
-from simulation.random_worlds import World, draw_world, play
+from simulation.faults import PAIRS
+from simulation.ghosts import GHOST_VERBS
+from simulation.hand_written import APPLICATIONS
+from simulation.random_worlds import draw_world
 from simulation.recorder import MemorySink
 from simulation.shrinking import shrink
+from simulation.world_plans import ConsumerPlan, TopicPlan, World, play
 from simulation.world_scripts import script_of
 
-#: As many as fit into some twenty seconds.
-WORLDS = range(12)
+#: How many random worlds every run of the tests plays.
+WORLDS = 50
 
 
-@pytest.mark.parametrize("seed", WORLDS)
-def test_nothing_is_found_in_the_world_of_seed(seed):
-    assert fail_of(draw_world(seed)) is None
+def test_nothing_is_found_in_random_worlds():
+    results = StringIO()
+
+    Campaign(
+        seeds=range(WORLDS), jobs=2, is_shrinking=False, results=results, talk=StringIO()
+    ).run()
+
+    assert results.getvalue() == ""
 
 
 # --- drawing ---
@@ -33,34 +43,70 @@ def test_another_seed_draws_another_world():
     assert draw_world(11) != draw_world(12)
 
 
-def test_worlds_are_as_different_as_they_should_be():
-    worlds = [draw_world(seed) for seed in range(400)]
+WORLDS_DRAWN = [draw_world(seed) for seed in range(400)]
 
-    plans = [plan for world in worlds for plan in world.consumers]
-    assert {len(world.consumers) for world in worlds} == set(range(2, 13))
-    assert len({plan.group for plan in plans}) == 3
+
+def test_worlds_are_of_all_sizes():
+    assert {len(world.consumers) for world in WORLDS_DRAWN} == set(range(2, 13))
+    assert {world.brokers for world in WORLDS_DRAWN} == {1, 2, 3}
+    assert {len({plan.group for plan in world.consumers}) for world in WORLDS_DRAWN} == {1, 2, 3}
+
+
+def test_consumers_are_as_different_as_they_should_be():
+    plans = [plan for world in WORLDS_DRAWN for plan in world.consumers]
+
     assert {plan.is_static for plan in plans} == {True, False}
-    assert len({plan.commit for plan in plans}) == 5
-    assert len({plan.settings["partition_assignment_strategy"] for plan in plans}) >= 5
-    assert {fault.verb for world in worlds for fault in world.faults} == {
-        *("crash", "stop", "pause", "partition", "hold", "slow"),
-        *("fail_append", "slow_append", "crash_broker"),
+    assert {plan.commit for plan in plans} == set(CommitMode)
+    assert {plan.application for plan in plans} == {"", *APPLICATIONS}
+    assert {plan.pattern is None for plan in plans} == {True, False}
+    assert {plan.stall is None for plan in plans} == {True, False}
+    assert len({plan.settings["partition_assignment_strategy"] for plan in plans}) > 4
+
+
+def test_everything_goes_wrong_in_some_world():
+    assert {fault.verb for world in WORLDS_DRAWN for fault in world.faults} == set(PAIRS)
+    assert {trap.verb for world in WORLDS_DRAWN for trap in world.traps} == {
+        *("crash", "pause", "partition", "stop")
     }
-    assert {act.verb for world in worlds for act in world.acts} == {
-        *("move_coordinator", "reset_connections", "add_partitions", "topic", "delete_topic"),
+    assert {act.verb for world in WORLDS_DRAWN for act in world.acts} == {
+        *("move_coordinator", "reset_connections", "truncate"),
+        *("add_partitions", "topic", "delete_topic"),
     }
+    assert {
+        verb for world in WORLDS_DRAWN for ghost in world.ghosts for _, verb in ghost.steps
+    } == set(GHOST_VERBS)
+
+
+def test_some_topics_are_dry_and_some_forget():
+    topics = [topic for world in WORLDS_DRAWN for topic in world.topics]
+
+    assert {topic.records_per_s for topic in topics} == {0, 1, 3}
+    assert {topic.burst is None for topic in topics} == {True, False}
+    assert {topic.retention_ms is None for topic in topics} == {True, False}
 
 
 # --- scripts ---
 
 
-def test_a_script_makes_the_same_world_and_plays_it():
-    world = draw_world(3)
+@pytest.mark.parametrize("seed", range(40))
+def test_a_script_makes_the_same_world_again(seed):
+    script = script_of(draw_world(seed), "A world.").partition("failure = ")[0]
 
-    names = run_script(script_of(world, "A world."))
+    assert run_script(script)["world"] == draw_world(seed)
 
-    assert names["world"] == world
-    assert names["watch"].violations == ()
+
+@pytest.mark.parametrize("judge", ["fail_of", "differ_of"])
+def test_a_script_plays_its_world_and_says_what_was_found(judge, capsys):
+    run_script(script_of(a_small_world(), "A world.", judge))
+
+    assert capsys.readouterr().out == "nothing was found\n"
+
+
+def a_small_world() -> World:
+    plan = ConsumerPlan(name="ada", group="checkout", topics=("orders",))
+    return World(
+        seed=3, brokers=1, topics=(TopicPlan(name="orders", partitions=1),), consumers=(plan,)
+    )
 
 
 def run_script(script: str) -> dict[str, Any]:
@@ -101,8 +147,9 @@ def test_shrinking_leaves_what_the_failure_needs_and_little_else():
 
     assert [plan.name for plan in small.consumers] == [client]
     assert [(fault.verb, fault.lasts) for fault in small.faults] == [("crash", 1)]
-    assert small.acts == ()
-    assert [(topic.partitions, topic.records_per_s) for topic in small.topics] == [(1, 0)]
+    assert (small.acts, small.traps, small.ghosts) == ((), (), ())
+    assert small.topics == (TopicPlan(name=small.topics[0].name, partitions=1),)
+    assert [dict(plan.settings) for plan in small.consumers] == [{}]
 
 
 def test_shrinking_gives_up_after_so_many_tries():
@@ -114,8 +161,9 @@ def test_shrinking_gives_up_after_so_many_tries():
 # --- the program ---
 
 
-def crashes_are_failures(world: World) -> Failure | None:
+def crashes_are_failures(world: World, command: str | None = None) -> Failure | None:
     """A judge for tests, who plays nothing."""
+    del command
     if not any(fault.verb == "crash" for fault in world.faults):
         return None
     return Failure(seed=world.seed, kind="Crash", told=f"world {world.seed} has a crash")
@@ -135,8 +183,9 @@ def test_a_campaign_prints_saves_and_counts_what_fails(tmp_path):
     assert talk.getvalue().endswith(f"40 worlds, {len(failed)} failed\n")
     assert all(f"world {seed} has a crash" in results.getvalue() for seed in failed)
     saved = sorted(path.name for path in tmp_path.iterdir())
-    assert saved == sorted(f"world_{seed}.py" for seed in failed[:2])
-    assert (tmp_path / saved[0]).read_text(encoding="utf-8") in results.getvalue()
+    assert saved == sorted(f"world_{seed}.py" for seed in failed)
+    first = (tmp_path / f"world_{failed[0]}.py").read_text(encoding="utf-8")
+    assert first in results.getvalue()
 
 
 def test_a_campaign_in_which_all_worlds_hold_ends_well_with_several_jobs():
@@ -159,7 +208,7 @@ def test_a_campaign_that_is_interrupted_says_so_and_no_more():
     talk = StringIO()
 
     assert Campaign(seeds=range(5), judge=interrupts, talk=talk).run() == 130
-    assert talk.getvalue() == "\ninterrupted\n"
+    assert talk.getvalue() == "\ninterrupted: 0 worlds, 0 failed\n"
 
 
 def test_the_program_refuses_less_than_one_world(capsys):
