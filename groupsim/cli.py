@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from groupsim.commands.failures import HELD, told
+from groupsim.commands.failures import FAILED, HELD, WRONG_USE, told
 from groupsim.commands.shadows import shadows, warning_of
+from groupsim.commands.shipped import names_like
 
 
 class Verbs(TyperGroup):
@@ -46,11 +47,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A scenario that comes with groupsim, or a file.",
+        autocompletion=names_like,
+    ),
+]
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/eager.")
 ]
 GroupOption = Annotated[
     str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
+]
+PythonOption = Annotated[
+    bool,
+    typer.Option("--allow-python", help="Let the scenario import assignors and applications."),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Results for a script; docs/cli.md has their schema.")
@@ -94,6 +107,139 @@ def groupsim(
 
     Exit status: 0 all held, 1 an expectation or a checker failed, 2 wrong use, 3 our bug.
     """
+
+
+@app.command("list")
+def list_scenarios(*, as_json: JsonOption = False) -> None:
+    """List the scenarios that come with groupsim.
+
+    \b
+    Examples:
+      groupsim list
+      groupsim list --json
+    """
+    from groupsim.commands import scenarios
+
+    scenarios.list_all(as_json=as_json)
+
+
+@app.command()
+def show(
+    scenario: ScenarioArgument,
+    *,
+    yaml: Annotated[
+        bool, typer.Option("--yaml", help="The file itself, to copy and change.")
+    ] = False,
+) -> None:
+    """Explain a scenario in words: who is there, what happens, what is asked.
+
+    \b
+    Examples:
+      groupsim show rolling_deploy
+      groupsim show rolling_deploy --yaml > mine.yaml
+    """
+    from groupsim.commands import scenarios
+
+    scenarios.show(scenario, is_yaml=yaml)
+
+
+@app.command()
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")] = Path(
+        "scenario.yaml"
+    ),
+) -> None:
+    """Write a commented scenario file to start from.
+
+    \b
+    Example:
+      groupsim init mine.yaml
+    """
+    from groupsim.commands import scenarios
+
+    scenarios.init(file)
+
+
+@app.command()
+def validate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file.")],
+    *,
+    allow_python: PythonOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say everything that is wrong with a scenario file, and where.
+
+    Each line has the file and line, the path in the file, what was found and what is allowed.
+
+    \b
+    Example:
+      groupsim validate mine.yaml
+    """
+    from groupsim.commands import scenarios
+
+    if not scenarios.check(file, allow_python=allow_python, as_json=as_json):
+        raise typer.Exit(WRONG_USE)
+
+
+@app.command()
+def run(  # noqa: PLR0913 - one parameter for each flag
+    scenario: ScenarioArgument,
+    *,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this variant; may be given again."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Other dice; 0 unless the scenario says.")
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Another value; may be given again."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep a run directory for each variant in this folder."),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Record every heartbeat and commit by itself.")
+    ] = False,
+    allow_python: PythonOption = False,
+    max_members: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Allow so many members.")
+    ] = None,
+    max_partitions: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Allow so many partitions.")
+    ] = None,
+    max_events: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Allow so many events in a run.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play a scenario in all its variants, and tell what came of it.
+
+    The same scenario and seed give the same events, on any machine. A run directory of --out is
+    DIR/VARIANT with run.json and events/*.parquet; it is complete or absent.
+
+    \b
+    Examples:
+      groupsim run rolling_deploy
+      groupsim run rolling_deploy --variant eager --seed 7 --out runs
+      groupsim run mine.yaml --set groups.checkout.settings.session_timeout_ms=10s --json
+    """
+    from groupsim.commands import running
+
+    wish = running.Wish(
+        scenario=scenario,
+        variants=tuple(variant or ()),
+        seed=seed,
+        changes=tuple(change or ()),
+        out=out,
+        is_full=full,
+        allow_python=allow_python,
+        limits=running.limits_of(members=max_members, partitions=max_partitions, events=max_events),
+    )
+    if not running.run(wish, is_json=as_json):
+        raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -181,6 +327,48 @@ def diff(
     from groupsim.commands import comparing
 
     comparing.diff(left, right, as_json=as_json)
+
+
+@app.command()
+def replay(
+    run: RunArgument, *, allow_python: PythonOption = False, as_json: JsonOption = False
+) -> None:
+    """Play a run again from its run.json, and show that the events are the same.
+
+    The status is 1 if they are not.
+
+    \b
+    Example:
+      groupsim replay runs/eager
+    """
+    from groupsim.commands import running
+
+    if not running.replay(run, allow_python=allow_python, is_json=as_json):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def campaign(
+    *,
+    worlds: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 100,
+    seed: Annotated[int, typer.Option(metavar="N", help="The first world's.")] = 0,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="How many at a time.")] = 1,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where scripts of failing worlds are saved.")
+    ] = Path("failures"),
+    shrink: Annotated[bool, typer.Option(help="Make failing worlds small.")] = True,
+) -> None:
+    """Play random worlds with all checkers on; a world that fails is made small and saved.
+
+    \b
+    Example:
+      groupsim campaign --worlds 1000 --jobs 2
+    """
+    from simulation.campaign import main as run_campaign
+
+    words = ["--worlds", worlds, "--seed", seed, "--jobs", jobs, "--out", out]
+    words += [] if shrink else ["--no-shrink"]
+    raise typer.Exit(run_campaign([str(word) for word in words]))
 
 
 if __name__ == "__main__":

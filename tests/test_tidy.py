@@ -52,7 +52,7 @@ ONLY_IN = {
 CLOCKS_AND_DICE = {"datetime", "random", "secrets", "time", "uuid"}
 MAY_READ_CLOCKS_AND_DICE = {
     "coordinator/local.py",  # the machine by the wall clock, which freezegun moves
-    "groupsim/cli.py",  # tells a person how long a command took
+    "groupsim/commands/progress.py",  # tells a person how long a run will take
     "simulation/chance.py",  # where all chance comes from
 }
 

@@ -63,6 +63,11 @@ def _told_of_the_simulator(error: BaseException) -> int:
     # Only when something failed are these worth their import.
     from simulation.errors import SimulationError  # noqa: PLC0415
 
+    mistakes = getattr(error, "mistakes", ())
+    if mistakes:
+        sys.stderr.write("".join(f"{mistake}\n" for mistake in mistakes))
+        tell("1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes")
+        return WRONG_USE
     if isinstance(error, SimulationError):
         tell("; ".join([str(error), *getattr(error, "__notes__", ())]))
         return WRONG_USE

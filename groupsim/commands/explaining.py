@@ -1,0 +1,92 @@
+"""A scenario in words: what is there, what happens, and what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from simulation.scenarios.scenario import Scenario
+from simulation.scenarios.values import duration_text
+from simulation.scenarios.verbs import ACTIONS
+from simulation.sentences import counted, listed
+
+#: The keys of an entry that say when; the other one is its verb.
+_WHENS = ("at", "every", "from", "until", "on", "for")
+
+
+def told_scenario(scenario: Scenario) -> Iterator[str]:
+    """The lines that explain a scenario."""
+    said = scenario.to_dict()
+    yield f"{scenario.name}: {scenario.title}" if scenario.title else str(scenario.name)
+    if scenario.question:
+        yield f"It asks: {scenario.question.strip()}"
+    yield ""
+    yield from _cluster(scenario)
+    for name, group in scenario.groups.items():
+        yield from _group(name, group.members, said["groups"][name])
+    if scenario.script:
+        yield ""
+        yield "What happens:"
+        for entry in said["script"]:
+            yield f"  {_entry(entry)}"
+    yield ""
+    yield f"It runs for {duration_text(scenario.run_for)} of virtual time, seed {scenario.seed}."
+    if scenario.expect:
+        expected = [str(each) for each in said["expect"]]
+        yield f"Expected at the end: {listed(expected)}."
+    if scenario.variants:
+        yield ""
+        yield "Variants, each played with the same dice:"
+        for name, changes in scenario.variants.items():
+            yield f"  {name}: {_changes(changes)}"
+
+
+def _cluster(scenario: Scenario) -> Iterator[str]:
+    yield f"A cluster of {counted(scenario.cluster.brokers, 'broker')}."
+    for name, topic in scenario.cluster.topics.items():
+        said = scenario.to_dict()["cluster"]["topics"][name] or {}
+        traffic = {key: value for key, value in said.items() if key != "partitions"}
+        more = f": {_options(traffic)}" if traffic else ""
+        yield f"Topic {name} has {counted(topic.partitions, 'partition')}{more}."
+
+
+def _group(name: str, members: int | Mapping[Any, Any], said: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(members, int):
+        who = counted(members, "member")
+    else:
+        who = f"the members {listed([str(each) for each in members])}"
+    topics = said.get("subscribe") or said.get("pattern")
+    reads = f", reading {_value(topics)}" if topics else ""
+    yield f"Group {name} has {who}{reads}."
+    rest = {
+        key: value for key, value in said.items() if key not in ("members", "subscribe", "pattern")
+    }
+    for key, value in rest.items():
+        yield f"  {key}: {_value(value)}"
+
+
+def _entry(entry: Mapping[str, Any]) -> str:
+    when = ", ".join(f"{key} {_value(entry[key])}" for key in _WHENS if key in entry)
+    verb = next(key for key in entry if key not in _WHENS)
+    meaning = (ACTIONS[verb].__doc__ or "").splitlines()[0].rstrip(".")
+    return f"{when}: {verb.replace('_', ' ')} {_value(entry[verb])} ({meaning})"
+
+
+def _changes(changes: Mapping[str, Any]) -> str:
+    if not changes:
+        return "as it is above"
+    return "; ".join(f"{path} is {_value(value)}" for path, value in changes.items())
+
+
+def _options(said: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {_value(value)}" for key, value in said.items())
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 - whatever a file holds
+    if isinstance(value, Mapping):
+        return _options(value)
+    if isinstance(value, list | tuple):
+        return listed([_value(each) for each in value])
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

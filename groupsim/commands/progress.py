@@ -1,0 +1,78 @@
+"""How far a run has come: by virtual time, with a rate and an estimate.
+
+On a terminal there is a bar; elsewhere a line now and then, and none for a run of two seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Self
+
+from attrs import define, field
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from simulation.sentences import lasting
+
+#: A run that is over sooner is not reported on, unless on a terminal.
+_QUIET_S = 2.0
+_BETWEEN_LINES_S = 10.0
+_BETWEEN_FRAMES_S = 0.1
+_MS = 1_000
+
+
+@define(eq=False)
+class Reporter:
+    """Told by a run how far it is; tells the person."""
+
+    console: Console
+    label: str
+    clock: Callable[[], float] = time.monotonic
+    _bar: Progress | None = field(default=None, init=False)
+    _began_s: float = field(default=0.0, init=False)
+    _next_s: float = field(default=0.0, init=False)
+
+    def __enter__(self) -> Self:
+        self._began_s = self.clock()
+        if self.console.is_terminal:
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[at]}"),
+            )
+            self._bar = Progress(*columns, console=self.console, transient=True, auto_refresh=False)
+            self._bar.start()
+            self._bar.add_task(self.label, total=1, at="")
+            self._next_s = self._began_s
+        else:
+            self._next_s = self._began_s + _QUIET_S
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, now_ms: int, end_ms: int) -> None:
+        """So far of so much."""
+        now_s = self.clock()
+        if now_s < self._next_s:
+            return
+        told = told_progress(now_ms, end_ms, now_s - self._began_s)
+        if self._bar is None:
+            self.console.print(f"{self.label}: {told}", soft_wrap=True)
+            self._next_s = now_s + _BETWEEN_LINES_S
+            return
+        self._bar.update(self._bar.task_ids[0], completed=now_ms, total=max(1, end_ms), at=told)
+        self._bar.refresh()
+        self._next_s = now_s + _BETWEEN_FRAMES_S
+
+
+def told_progress(now_ms: int, end_ms: int, took_s: float) -> str:
+    """How far, how fast, how long still."""
+    far = f"{lasting(now_ms)} of {lasting(end_ms)}"
+    if now_ms <= 0 or took_s <= 0:
+        return far
+    rate = now_ms / _MS / took_s
+    left_s = (end_ms - now_ms) / _MS / rate
+    return f"{far}, {rate:,.0f} times as fast as life, about {left_s:.0f} s left"

@@ -1,0 +1,171 @@
+"""`run` and `replay`: playing scenarios, and showing that a run can be played again."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from attrs import field, frozen
+
+from groupsim.commands.failures import Terminated
+from groupsim.commands.progress import Reporter
+from groupsim.commands.results import as_json
+from groupsim.commands.scenarios import load
+from groupsim.commands.summary import print_summary
+from groupsim.commands.voice import Voice, print_json
+from simulation.errors import SimulationError
+from simulation.scenarios import Limits, RunResult, Scenario, parse_override, play
+from simulation.scenarios.mistakes import nearest_to
+from simulation.sentences import lasting
+
+
+@frozen(kw_only=True)
+class Wish:
+    """What was asked of `run`."""
+
+    scenario: str
+    variants: Sequence[str] = ()
+    seed: int | None = None
+    changes: Sequence[str] = ()
+    out: Path | None = None
+    is_full: bool = False
+    allow_python: bool = False
+    limits: Limits = field(factory=Limits)
+
+    def command(self, variant: str, seed: int) -> str:
+        """What repeats one of its runs."""
+        words = ["groupsim", "run", self.scenario, "--variant", variant, "--seed", str(seed)]
+        for change in self.changes:
+            words += ["--set", change]
+        words += ["--full"] if self.is_full else []
+        words += ["--allow-python"] if self.allow_python else []
+        return shlex.join(words)
+
+
+def limits_of(**raised: int | None) -> Limits:
+    """The usual limits, with those that were given instead."""
+    return Limits(**{name: value for name, value in raised.items() if value is not None})
+
+
+def run(wish: Wish, *, is_json: bool) -> bool:
+    """Play a scenario and print what came of it; True if all held."""
+    voice = Voice()
+    whole = load(wish.scenario, allow_python=wish.allow_python, limits=wish.limits)
+    scenarios = _chosen(whole, wish)
+    seed = whole.seed if wish.seed is None else wish.seed
+    _refuse_old_runs(wish, list(scenarios))
+    voice.say(
+        f"{whole.name}: {', '.join(scenarios)}; seed {seed};"
+        + (f" {' '.join(wish.changes)};" if wish.changes else "")
+        + f" {lasting(whole.run_for)} of virtual time"
+    )
+    with ending_well():
+        results = [
+            _play(voice, wish, scenario, variant, seed) for variant, scenario in scenarios.items()
+        ]
+    if is_json:
+        print_json(as_json(whole, results))
+    else:
+        print_summary(voice, whole, results)
+    for result in results:
+        if not result.held:
+            voice.say(f"to repeat it: {wish.command(result.variant, result.seed)}")
+    return all(result.held for result in results)
+
+
+def _chosen(whole: Scenario, wish: Wish) -> dict[str, Scenario]:
+    """The runs that are wanted, by variant, with the changes that were asked for."""
+    known = whole.variant_names
+    for name in wish.variants:
+        if name not in known:
+            nearest = nearest_to(name, known)
+            hint = f"; did you mean {nearest}?" if nearest else ""
+            raise SimulationError(
+                f"{whole.name} has no variant {name}, only {', '.join(known)}{hint}"
+            )
+    changes = dict(_change(text) for text in wish.changes)
+    names = [name for name in known if not wish.variants or name in wish.variants]
+    return {name: whole.variant(name).with_overrides(changes) for name in names}
+
+
+def _change(text: str) -> tuple[str, object]:
+    try:
+        return parse_override(text)
+    except ValueError as error:
+        raise SimulationError(f"--set: {error}") from error
+
+
+def _refuse_old_runs(wish: Wish, variants: Sequence[str]) -> None:
+    """Before anything is played, say what could not be kept."""
+    if wish.out is None:
+        return
+    for variant in variants:
+        if (wish.out / variant).exists():
+            raise SimulationError(
+                f"{wish.out / variant} exists already, and a run is never written over:"
+                " choose another folder with --out"
+            )
+
+
+def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int) -> RunResult:
+    detail = "full" if wish.is_full else "folded"
+    try:
+        with Reporter(voice.talk, variant) as progress:
+            if wish.out is None:
+                return play(
+                    scenario,
+                    variant=variant,
+                    seed=seed,
+                    detail=detail,
+                    progress=progress,
+                    limits=wish.limits,
+                    allow_python=wish.allow_python,
+                )
+            # Only a run that is kept needs Parquet.
+            from simulation.recording import record  # noqa: PLC0415
+
+            return record(
+                scenario,
+                wish.out / variant,
+                variant=variant,
+                seed=seed,
+                detail=detail,
+                progress=progress,
+                limits=wish.limits,
+                allow_python=wish.allow_python,
+            )
+    except Exception as error:
+        error.add_note(f"to repeat it: {wish.command(variant, seed)}")
+        raise
+
+
+def replay(run_directory: Path, *, allow_python: bool, is_json: bool) -> bool:
+    """Play a run again from its run.json; True if the events are the same."""
+    from simulation.recording import replay as play_again  # noqa: PLC0415 - it needs Parquet
+
+    voice = Voice()
+    with ending_well(), Reporter(voice.talk, run_directory.name) as progress:
+        found = play_again(run_directory, progress=progress, allow_python=allow_python)
+    if is_json:
+        print_json({"same": found.same, "events": found.events, "differs_at": found.differs_at})
+    else:
+        voice.line(found.sentence)
+    return found.same
+
+
+@contextmanager
+def ending_well() -> Iterator[None]:
+    """A process that is asked to end undoes what is half done, as with Ctrl-C."""
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

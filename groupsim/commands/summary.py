@@ -1,0 +1,163 @@
+"""The summary of runs that people read first: what was expected, what it cost, who held what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from groupsim.commands.results import GroupFigures, groups_of
+from groupsim.commands.voice import Voice
+from simulation.measures import MEASURES, Number, Rebalance
+from simulation.scenarios import RunResult, Scenario
+from simulation.sentences import counted, in_time, lasting
+
+#: Of more rebalances than this, the longest are shown.
+_REBALANCES_MAX = 10
+#: Of more causes than this, the most frequent are told.
+_CAUSES_MAX = 3
+_NONE = "none"
+
+
+def print_summary(voice: Voice, scenario: Scenario, results: Sequence[RunResult]) -> None:
+    """The comparison of all runs, then each of them."""
+    if scenario.question:
+        voice.line(scenario.question.strip(), style="italic")
+    if len(results) > 1:
+        voice.show(_comparison(results))
+    for result in results:
+        _print_run(voice, result)
+
+
+def _comparison(results: Sequence[RunResult]) -> Table:
+    table = Table(title="Measures", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("measure", no_wrap=True)
+    for result in results:
+        table.add_column(result.variant, justify="right")
+    for name in MEASURES:
+        table.add_row(name, *(number(result.figures()[name]) for result in results))
+    table.add_row("held", *("yes" if result.held else "no" for result in results))
+    return table
+
+
+def number(value: Number) -> str:
+    """A figure as a table shows it."""
+    return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _print_run(voice: Voice, result: RunResult) -> None:
+    voice.line()
+    kept = "" if result.path is None else f", kept in {result.path}"
+    voice.line(
+        f"{result.variant}: {lasting(result.ended_ms)} of virtual time, {result.events:,} events,"
+        f" seed {result.seed}{kept}",
+        style="bold",
+    )
+    for group in groups_of(result):
+        _print_group(voice, group)
+    _print_verdict(voice, result)
+
+
+def _print_group(voice: Voice, group: GroupFigures) -> None:
+    measures = group.measures
+    rebalances = group.rebalances
+    moved = counted(int(group.total("moved")), "partition")
+    voice.line(f"  group {group.group}")
+    longest = max((each.duration_ms for each in rebalances), default=0)
+    _fact(
+        voice,
+        "rebalances",
+        f"{len(rebalances)}, the longest {lasting(longest)}, {moved} moved"
+        if rebalances
+        else _NONE,
+    )
+    if rebalances:
+        voice.show(_rebalance_table(rebalances))
+    _fact(voice, "unowned", _seconds(group, "unowned_s"))
+    _fact(voice, "owned twice", _seconds(group, "dual_s"))
+    _fact(voice, "duplicates", _records(group.by_cause(measures.duplicates)))
+    _fact(voice, "lost", _records(group.by_cause(measures.lost)))
+    _fact(voice, "lag", _lag(group))
+    deaths = group.values("detection_s")
+    if deaths:
+        noticed = f"noticed after {max(deaths.values()):.1f} s at most"
+        _fact(voice, "deaths", f"{len(deaths)}, {noticed}")
+    _fact(voice, "commits", _commits(group))
+
+
+def _fact(voice: Voice, name: str, told: str) -> None:
+    voice.line(f"    {name:<12} {told}")
+
+
+def _rebalance_table(rebalances: Sequence[Rebalance]) -> Table:
+    numbered = list(enumerate(rebalances, 1))
+    title = None
+    if len(numbered) > _REBALANCES_MAX:
+        numbered = sorted(numbered, key=lambda each: -each[1].duration_ms)[:_REBALANCES_MAX]
+        numbered.sort(key=lambda each: each[0])
+        title = f"the {_REBALANCES_MAX} longest of {len(rebalances)}"
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=True)
+    for name in ("rebalance", "at", "took", "moved"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("because")
+    table.add_column("held")
+    for n, each in numbered:
+        took = lasting(each.duration_ms) + ("" if each.ended_in else " so far")
+        held = "" if each.held is None else f"{_held(each)}"
+        table.add_row(str(n), in_time(each.started_ms), took, str(each.moved), each.cause, held)
+    return table
+
+
+def _held(each: Rebalance) -> str:
+    held = each.held
+    assert held is not None
+    return f"{lasting(held.duration_ms)} by {held.who}, {held.why}"
+
+
+def _seconds(group: GroupFigures, name: str) -> str:
+    worst = group.worst(name)
+    if worst is None:
+        return _NONE
+    place, seconds = worst
+    count = sum(value > 0 for value in group.values(name).values())
+    return (
+        f"{seconds:.1f} s at worst ({place.topic}-{place.partition}),"
+        f" {group.total(name):.1f} s over {counted(count, 'partition')}"
+    )
+
+
+def _records(by_cause: Mapping[str, int]) -> str:
+    if not by_cause:
+        return _NONE
+    told = [f"{records:,} because {cause}" for cause, records in by_cause.items()]
+    more = len(told) - _CAUSES_MAX
+    rest = f"; and {counted(more, 'cause')} more" if more > 0 else ""
+    return f"{sum(by_cause.values()):,} records: {'; '.join(told[:_CAUSES_MAX])}{rest}"
+
+
+def _lag(group: GroupFigures) -> str:
+    records, seconds = group.worst("lag"), group.worst("lag_s")
+    if records is None:
+        return _NONE
+    place, lag = records
+    late = "" if seconds is None else f", and {seconds[1]:.1f} s late"
+    return f"{lag:,} records at worst ({place.topic}-{place.partition}){late}"
+
+
+def _commits(group: GroupFigures) -> str:
+    accepted = sum(
+        count for member, count in group.measures.commits.items() if member.group == group.group
+    )
+    refused = group.refused_by_error()
+    told = ", ".join(f"{count:,} {error}" for error, count in refused.items())
+    return f"{accepted:,} accepted" + (f"; refused: {told}" if told else ", none refused")
+
+
+def _print_verdict(voice: Voice, result: RunResult) -> None:
+    for each in result.expectations:
+        word, style = ("pass", "green") if each.holds else ("FAIL", "bold red")
+        voice.show(Text.assemble("  ", (word, style), f"  {each.text}  (it was {each.figure})"))
+    for violation in result.violations:
+        voice.show(Text.assemble("  ", ("FAIL", "bold red"), f"  {violation}"))

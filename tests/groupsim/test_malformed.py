@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from tests.groupsim.command import groupsim
+from tests.groupsim.malformed import GOOD, malformed
+
+FILES = list(malformed())
+
+
+def test_there_are_at_least_two_hundred():
+    assert len({text for _, text in FILES}) >= 200
+
+
+def test_the_file_that_they_are_made_of_is_right(tmp_path):
+    file = tmp_path / "good.yaml"
+    file.write_text(yaml.safe_dump(GOOD))
+
+    assert groupsim("validate", file).exit_code == 0
+
+
+@pytest.mark.parametrize(("wrong", "text"), FILES, ids=[name for name, _ in FILES])
+def test_a_malformed_file_is_refused_and_its_place_named(tmp_path, wrong, text):
+    file = tmp_path / "wrong.yaml"
+    file.write_bytes(text)
+
+    result = groupsim("run", file)
+
+    assert result.exit_code == 2, (wrong, result.output)
+    assert str(file) in result.stderr
+    assert "Traceback" not in result.output
+    assert "a bug of groupsim" not in result.output

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from groupsim.commands.progress import Reporter, told_progress
+from groupsim.commands.voice import Voice
+from simulation.measures import MEASURES
+from tests.groupsim.command import ROOT, groupsim
+from tests.groupsim.runs import a_death, a_ghost, a_pause, directory_of
+
+SCHEMA = json.loads((ROOT / "groupsim" / "output_schema.json").read_text())
+
+SHORT = """\
+title: A pod dies
+question: What does it cost?
+cluster: {topics: {orders: {partitions: 4, records: 10/s}}}
+groups:
+  checkout: {members: 3, subscribe: [orders], settings: {session_timeout_ms: 10s}}
+script:
+  - {at: 20s, crash: checkout-1}
+run_for: 40s
+expect: [unowned_s < 12, lost == 0]
+variants:
+  eager: {}
+  cooperative:
+    groups.checkout.settings.partition_assignment_strategy: [cooperative-sticky]
+"""
+
+
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory):
+    file = tmp_path_factory.mktemp("scenarios") / "short.yaml"
+    file.write_text(SHORT)
+    return file
+
+
+@pytest.fixture(scope="module")
+def kept(scenario):
+    """A scenario's runs, kept; nobody may change them."""
+    out = scenario.parent / "runs"
+    result = groupsim("run", scenario, "--out", out)
+    assert result.exit_code == 0, result.output
+    return out
+
+
+def broken_rules(verb: str, told: object) -> list[str]:
+    schema = {**SCHEMA, "$ref": f"#/$defs/{verb}"}
+    return [error.message for error in Draft202012Validator(schema).iter_errors(told)]
+
+
+# --- the summary ---
+
+
+def test_the_summary_tells_what_people_ask_first(scenario):
+    told = groupsim("run", scenario, "--variant", "eager").stdout
+
+    for part in (
+        "What does it cost?",
+        "eager: 40.0 s of virtual time",
+        "group checkout",
+        "session of checkout-1 expired",
+        "unowned",
+        "owned twice  none",
+        "duplicates",
+        "lost         none",
+        "noticed after",
+        "none refused",
+        "pass  unowned_s < 12",
+    ):
+        assert part in told
+
+
+def test_several_variants_are_compared_measure_by_measure(scenario):
+    told = groupsim("run", scenario).stdout
+
+    rows = {line.split()[0]: line.split()[1:] for line in told.splitlines() if line.split()}
+    assert rows["measure"] == ["eager", "cooperative"]
+    assert [name for name in MEASURES if name not in rows] == []
+
+
+def test_the_seed_and_the_options_are_said_first(scenario):
+    result = groupsim(
+        "run", scenario, "--variant", "eager", "--seed", "7", "--set", "run_for=30s", "--json"
+    )
+
+    assert result.stderr.splitlines()[0].startswith("short: eager; seed 7; run_for=30s;")
+    assert json.loads(result.stdout)["runs"][0]["ended_ms"] == 30_000
+
+
+def test_a_failed_expectation_is_1_and_the_last_line_repeats_it(scenario):
+    result = groupsim("run", scenario, "--variant", "eager", "--set", "expect=[unowned_s < 1]")
+
+    assert result.exit_code == 1
+    assert "FAIL  unowned_s < 1" in result.stdout
+    assert result.stderr.splitlines()[-1] == (
+        f"to repeat it: groupsim run {scenario} --variant eager --seed 0"
+        " --set 'expect=[unowned_s < 1]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--variant", "eagre"], "has no variant eagre, only eager, cooperative"),
+        (["--set", "nonsense"], "--set: "),
+        (["--set", "groups.checkout.membres=3"], "did you mean"),
+        (["--max-members", "2"], "members"),
+        (["--max-events", "10"], "events"),
+    ],
+)
+def test_wrong_wishes_are_answered_in_words(scenario, words, answer):
+    result = groupsim("run", scenario, *words)
+
+    assert result.exit_code == 2
+    assert answer in result.stderr
+
+
+# --- results for scripts ---
+
+
+def test_the_schema_is_a_schema():
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_run_prints_what_its_schema_says(scenario):
+    told = json.loads(groupsim("run", scenario, "--json").stdout)
+
+    assert broken_rules("run", told) == []
+    assert list(told["runs"][0]["measures"]) == list(MEASURES)
+
+
+def test_the_schema_refuses_what_run_does_not_print(scenario):
+    told = json.loads(groupsim("run", scenario, "--json").stdout)
+    del told["runs"][0]["groups"]["checkout"]["rebalances"][0]["cause"]
+
+    assert broken_rules("run", told) == ["'cause' is a required property"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"],
+        ["timeline", directory_of(a_death)],
+        ["why", directory_of(a_ghost)],
+        ["diff", directory_of(a_death), directory_of(a_pause)],
+        ["diff", directory_of(a_death), directory_of(a_death)],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_verb_prints_what_its_schema_says(words):
+    told = json.loads(groupsim(*words, "--json").stdout)
+
+    assert broken_rules(words[0], told) == []
+
+
+def test_validate_prints_what_its_schema_says(tmp_path):
+    (tmp_path / "wrong.yaml").write_text("run_for: soon\ntittle: x\n")
+
+    told = json.loads(groupsim("validate", tmp_path / "wrong.yaml", "--json").stdout)
+
+    assert broken_rules("validate", told) == []
+
+
+def test_replay_prints_what_its_schema_says(kept):
+    told = json.loads(groupsim("replay", kept / "eager", "--json").stdout)
+
+    assert (broken_rules("replay", told), told["same"]) == ([], True)
+
+
+# --- run directories ---
+
+
+def test_every_variant_has_its_run_directory(kept):
+    assert sorted(path.relative_to(kept).as_posix() for path in kept.rglob("*.*")) == [
+        "cooperative/events/part-0.parquet",
+        "cooperative/run.json",
+        "eager/events/part-0.parquet",
+        "eager/run.json",
+    ]
+
+
+def test_a_run_that_is_kept_can_be_told_and_explained(kept):
+    result = groupsim("why", kept / "eager", "rebalance:2")
+
+    assert "It began because session of checkout-1 expired" in result.stdout
+
+
+def test_a_run_can_be_played_again_and_is_the_same(kept):
+    result = groupsim("replay", kept / "eager")
+
+    assert result.exit_code == 0
+    assert "same" in result.stdout
+
+
+def test_a_replay_that_differs_is_1(kept, tmp_path):
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    said = json.loads((kept / "eager" / "run.json").read_text())
+    (changed / "run.json").write_text(json.dumps(said | {"seed": said["seed"] + 1}))
+    (changed / "events").symlink_to(kept / "eager" / "events")
+
+    result = groupsim("replay", changed)
+
+    assert result.exit_code == 1
+
+
+def test_runs_that_are_there_already_are_kept_and_nothing_is_played(scenario, kept):
+    before = (kept / "eager" / "run.json").stat().st_mtime_ns
+
+    result = groupsim("run", scenario, "--out", kept)
+
+    assert result.exit_code == 2
+    assert f"{kept / 'eager'} exists already" in result.stderr
+    assert (kept / "eager" / "run.json").stat().st_mtime_ns == before
+
+
+def test_a_folder_that_cannot_be_written_is_said_so(scenario, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    result = groupsim("run", scenario, "--out", tmp_path / "file")
+
+    assert result.exit_code == 2
+    assert "cannot write in" in result.stderr
+
+
+def test_a_disk_that_takes_no_more_leaves_nothing_behind(scenario, tmp_path):
+    def allow_little() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+    result = subprocess.run(
+        [sys.executable, "-B", "-m", "groupsim", "run", scenario, "--out", tmp_path / "out"],
+        check=False,
+        capture_output=True,
+        cwd=ROOT,
+        preexec_fn=allow_little,  # this process has no other threads by then
+        text=True,
+        timeout=60,
+    )
+
+    assert result.returncode == 2
+    assert "File too large" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+# --- progress ---
+
+
+def test_progress_has_a_rate_and_an_estimate():
+    assert told_progress(60_000, 300_000, 2.0) == (
+        "60.0 s of 300.0 s, 30 times as fast as life, about 8 s left"
+    )
+
+
+def test_a_short_run_has_no_progress_in_a_file(capsys):
+    clock = iter([0.0, 0.5, 1.9]).__next__
+    with Reporter(Voice().talk, "eager", clock) as progress:
+        progress(1_000, 9_000)
+        progress(2_000, 9_000)
+
+    assert capsys.readouterr().err == ""
+
+
+def test_a_long_run_says_now_and_then_how_far_it_is(capsys):
+    clock = iter([0.0, 2.5, 3.0, 13.0]).__next__
+    with Reporter(Voice().talk, "eager", clock) as progress:
+        for now_ms in (1_000, 2_000, 3_000):
+            progress(now_ms, 9_000)
+
+    assert [line.partition(",")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "eager: 1.0 s of 9.0 s",
+        "eager: 3.0 s of 9.0 s",
+    ]
