@@ -166,8 +166,12 @@ class Broker:
         answer = self.data.open_fetch(request)
         if answer is None:
             at_last = request.max_wait_ms == 0
-            answer = self.data.fetch(request, message.wanted, self.kernel.now_ms, at_last=at_last)
+            wanted = message.wanted
+            answer = self.data.fetch(
+                request, wanted, self.kernel.now_ms, at_last=at_last, unknown_before=len(wanted)
+            )
         if answer is None:
+            message.unknown = self.data.count_unknown(message.wanted)
             self.park(message)
         else:
             self._reply(message, answer, None)
@@ -176,7 +180,13 @@ class Broker:
         """Look again at a fetch that waits; whether it was answered."""
         request = message.request
         assert isinstance(request, FetchRequest)
-        answer = self.data.fetch(request, message.wanted, self.kernel.now_ms, at_last=at_last)
+        answer = self.data.fetch(
+            request,
+            message.wanted,
+            self.kernel.now_ms,
+            at_last=at_last,
+            unknown_before=message.unknown,
+        )
         if answer is None:
             return False
         self.network.reply(message, answer, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
@@ -29,12 +29,14 @@ from client.messages import (
     OffsetForLeaderPartition,
 )
 from coordinator import ErrorCode
-from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, Request
+from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID, Request
 from simulation.cluster import PORT, SimulatedCluster, host_of
 from simulation.logs import PartitionLog
 
 #: The size of every record; what a fetch may carry is given in bytes.
 RECORD_BYTES = 100
+#: What a broker says of partitions that it does not look for; it waits for the others meanwhile.
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 @define(eq=False)
@@ -76,31 +78,48 @@ class DataAnswers:
             return FetchResponse(error_code=DataErrorCode.INVALID_FETCH_SESSION_EPOCH)
         return None
 
+    def count_unknown(self, wanted: Iterable[FetchPartition]) -> int:
+        """How many of these partitions nobody here has heard of."""
+        return sum(self._find(each)[1] in _UNKNOWN for each in wanted)
+
     def fetch(
-        self, request: FetchRequest, wanted: Iterable[FetchPartition], now_ms: int, *, at_last: bool
+        self,
+        request: FetchRequest,
+        wanted: Sequence[FetchPartition],
+        now_ms: int,
+        *,
+        at_last: bool,
+        unknown_before: int,
     ) -> FetchResponse | None:
-        """Records or errors; None while there is too little to answer and time to wait."""
+        """Records or errors; None while there is too little to answer and time to wait.
+
+        Partitions that are unknown keep the others from waiting only if they are more than before.
+        """
         room = request.max_bytes // RECORD_BYTES
         found: list[FetchPartitionResponse] = []
         news: list[FetchPartitionResponse] = []
-        records = 0
-        has_error = False
+        records = unknown = 0
+        is_over = False
         for each in wanted:
             answer, count = self._fetch_one(each, max(room - records, 1), now_ms)
             records += count
             is_error = answer.error_code is not ErrorCode.NONE
-            has_error = has_error or is_error
+            if is_error:
+                is_unknown = answer.error_code in _UNKNOWN
+                unknown += is_unknown
+                is_over = is_over or not is_unknown
             found.append(answer)
             if count or is_error:
                 news.append(answer)
         is_enough = records * RECORD_BYTES >= max(request.min_bytes, 1)
-        if not (is_enough or has_error or at_last or not found):
+        is_over = is_over or unknown > unknown_before or unknown == len(found)
+        if not (is_enough or is_over or at_last):
             return None
         is_full = request.session_epoch == INITIAL_SESSION_EPOCH
         return FetchResponse(
             session_id=self._next_session(request),
             partitions=tuple(found if is_full else news),
-            node_endpoints=self._endpoints() if has_error else (),
+            node_endpoints=self._endpoints() if is_over else (),
         )
 
     def _next_session(self, request: FetchRequest) -> int:
@@ -117,7 +136,7 @@ class DataAnswers:
         self, wanted: FetchPartition, room: int, now_ms: int
     ) -> tuple[FetchPartitionResponse, int]:
         topic, partition = wanted.topic, wanted.partition
-        log, error = self._led(topic, partition, wanted.current_leader_epoch)
+        log, error = self._find(wanted)
         if log is None:
             leader = self._leader(topic, partition)
             return (
@@ -195,6 +214,13 @@ class DataAnswers:
         )
 
     # --- leadership ---
+
+    def _find(self, wanted: FetchPartition) -> tuple[PartitionLog | None, AnyError]:
+        """The log that a fetch is about; a topic that was deleted and is back is another one."""
+        topic = self.cluster.topics.get(wanted.topic)
+        if topic is not None and wanted.topic_id not in (ZERO_TOPIC_ID, topic.topic_id):
+            return None, ErrorCode.UNKNOWN_TOPIC_ID
+        return self._led(wanted.topic, wanted.partition, wanted.current_leader_epoch)
 
     def _led(self, topic: str, partition: int, epoch: int) -> tuple[PartitionLog | None, AnyError]:
         """The log, if this broker leads it in the epoch that the client knows of; else why not."""

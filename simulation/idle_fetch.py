@@ -90,7 +90,8 @@ class IdleFetches:
         for wanted in message.wanted:
             waiting = self._by_partition.setdefault((wanted.topic, wanted.partition), {})
             waiting[connection.label] = connection
-        if connection.link.is_clear and connection.peer.is_listening:
+        comes_back_empty = not message.unknown
+        if comes_back_empty and connection.link.is_clear and connection.peer.is_listening:
             self._set_sent(idle, FAR_MS)
             self.network.let_next_in(connection)
         else:
@@ -166,7 +167,7 @@ class IdleFetches:
         for wanted in idle.message.wanted:
             log = self.cluster.log((wanted.topic, wanted.partition))
             if log is None:
-                return now_ms
+                continue  # Whoever deletes a topic says so (`on_log_changed`).
             end = max(log.end_at(now_ms), wanted.fetch_offset) + 1
             if (at_ms := log.reached_ms(end, now_ms)) is not None:
                 times.append(at_ms)

@@ -36,6 +36,8 @@ class Message:
     facts: Facts
     #: Of a Fetch: every partition of its session.
     wanted: tuple[FetchPartition, ...] = ()
+    #: How many of them the broker did not know when it came.
+    unknown: int = 0
     #: Whether it commits what is committed already.
     is_repeat: bool = False
     received_ms: int = 0

@@ -20,6 +20,10 @@ CASES: list[dict[str, Any]] = json.loads(
 FOUND: list[dict[str, Any]] = json.loads(
     gzip.decompress((CASES_FOLDER / "client_found.json.gz").read_bytes())
 )
+#: What Kafka's consumer does where its sources left a doubt.
+ASKED: list[dict[str, Any]] = json.loads(
+    gzip.decompress((CASES_FOLDER / "client_asked.json.gz").read_bytes())
+)
 BY_ID = {case["id"]: case for case in CASES}
 
 
@@ -32,6 +36,13 @@ def test_our_consumer_does_as_kafka_did_in(case):
 
 @pytest.mark.parametrize("case", FOUND, ids=[case["id"] for case in FOUND])
 def test_our_consumer_has_learned_that(case):
+    (result,) = play([case])
+
+    assert (result.outcome, result.message) == ("passed", "")
+
+
+@pytest.mark.parametrize("case", ASKED, ids=[case["id"] for case in ASKED])
+def test_our_consumer_does_as_kafka_did_when_asked(case):
     (result,) = play([case])
 
     assert (result.outcome, result.message) == ("passed", "")
