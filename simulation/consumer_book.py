@@ -165,6 +165,8 @@ class ConsumerBook:
         self.begin_fold(fold, message)
         tally = fold.commits if message.is_repeat else fold.beats
         tally.add(message.sent_ms, self.kernel.now_ms)
+        if not self.recorder.is_folding:
+            self.recorder.close(self.name)
 
     def begin_fold(self, fold: Fold, message: Message) -> None:
         """Say of whom this counts the repetitions, unless it is said already."""
@@ -208,6 +210,11 @@ class ConsumerBook:
         for topic, partition in sorted(after - before):
             self._unfetched.add((topic, partition))
             self._record(W.PARTITION_ASSIGNED, self.cause, topic=topic, partition=partition)
+        if after - before:
+            self._end_idle_rounds()
+
+    def _end_idle_rounds(self) -> None:
+        """Fetches that go round unplayed know nothing of new partitions; the host ends them."""
 
     def _give_up(self, kind: WorldEventKind, topic: str, partition: int) -> None:
         place = topic, partition

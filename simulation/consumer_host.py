@@ -333,6 +333,10 @@ class ConsumerHost(ConsumerBook):
             facts["set_by"] = self.cause
         self.network.send(message)
 
+    def _end_idle_rounds(self) -> None:
+        for connection in list(self.connections.values()):
+            self.on_pause(connection)
+
     # --- time ---
 
     def _touch(self) -> None:

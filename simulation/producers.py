@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
-from math import gcd
 from typing import Unpack
 
 from attrs import define, field
@@ -30,7 +30,7 @@ class Producers:
         name: str,
         *,
         partitions: int = 1,
-        records_per_s: int = 0,
+        records_per_s: int | Fraction = 0,
         varying: Sequence[tuple[Duration, int]] = (),
         burst: tuple[int, Duration] | None = None,
         retention: Duration | None = None,
@@ -53,17 +53,16 @@ class Producers:
             count, every = burst
             self._burst(name, count, milliseconds(every))
 
-    def produce(self, topic: str, records_per_s: int) -> None:
+    def produce(self, topic: str, records_per_s: int | Fraction) -> None:
         """From now on let the partitions of a topic share so many records a second."""
         stage = self.stage
         partitions = len(stage.cluster.topics[topic].logs)
-        every_ms = partitions * _MS_PER_S
-        common = gcd(records_per_s, every_ms) or 1
+        each_per_ms = Fraction(records_per_s, partitions * _MS_PER_S)
         for partition in range(partitions):
             # One after the other, as a producer does that takes them in turn.
-            late_ms = partition * _MS_PER_S // records_per_s if records_per_s else 0
+            late_ms = int(partition * _MS_PER_S / Fraction(records_per_s)) if records_per_s else 0
             grow = partial(
-                self._grow, topic, partition, records_per_s // common, every_ms // common
+                self._grow, topic, partition, each_per_ms.numerator, each_per_ms.denominator
             )
             if late_ms:
                 self._later(stage.kernel.now_ms + late_ms, grow)

@@ -84,6 +84,8 @@ class Recorder:
     run: str
     sink: Sink
     recorded: int = 0
+    #: Whether what is repeated is counted until there is other news; if not, each is a row.
+    is_folding: bool = True
     now_ms: Callable[[], int] = field(default=lambda: 0)
     #: Called before a member's fold becomes a row: its quiet time is to be counted first.
     before_closing: Callable[[str], None] = field(default=lambda _client: None)
@@ -106,8 +108,9 @@ class Recorder:
             **facts,
         )
         self.sink.take(row)
-        for watch in self.watchers:
-            watch(row)
+        if self.watchers:
+            for watch in tuple(self.watchers):  # one may be the last time for it and leave
+                watch(row)
         return row.seq
 
     # --- folds ---

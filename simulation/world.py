@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 from attrs import define, evolve, field
 
@@ -33,8 +33,10 @@ from simulation.raw_member import RawMember
 from simulation.recorder import MemorySink, Sink
 from simulation.stage import FrozenClock, Quiet, Stage
 
-__all__ = ["Action", "Application", "Duration", "Fault", "Simulation"]
+__all__ = ["Action", "Application", "Detail", "Duration", "Fault", "Simulation"]
 
+#: Whether what a member repeats is one row with a count, or a row each time.
+Detail = Literal["folded", "full"]
 #: Something to do at a time or on an event.
 Action = Callable[[], object]
 
@@ -62,6 +64,8 @@ class Simulation(Faults):
     seed: int = 0
     brokers: int = 3
     quiet: Quiet = "skip"
+    #: With "full", everything is played and each heartbeat has a row of its own.
+    detail: Detail = "folded"
     title: str = ""
     run: str = "run"
     latency: Law = LAN
@@ -88,7 +92,10 @@ class Simulation(Faults):
             sink=self.sink,
             clock=self.clock,
         )
-        if self.quiet == "skip":
+        if self.detail not in ("folded", "full"):
+            raise ValueError(f'detail must be "folded" or "full", not {self.detail!r}')
+        self.stage.recorder.is_folding = self.detail == "folded"
+        if self.quiet == "skip" and self.detail == "folded":
             self.stage.lulls = Lulls(self.stage)
 
     # --- who is there ---
@@ -106,23 +113,32 @@ class Simulation(Faults):
         stage = self.stage
         if name in stage.hosts:
             raise ValueError(f"there is a consumer {name} already")
+        host = stage.add_consumer(self._role(name, group, len(stage.hosts) + 1, options))
+        if options.get("start", True):
+            host.start()
+        return host
+
+    def recast(self, name: str, **options: Unpack[ConsumerOptions]) -> None:
+        """Give a consumer that does not run other settings and another application."""
+        host = self.stage.host(name)
+        if host.is_alive:
+            raise ValueError(f"{name} is running; what it is changes only between its lives")
+        host.role = self._role(name, host.role.group, host.role.number, options)
+
+    def _role(self, name: str, group: str, number: int, options: ConsumerOptions) -> Role:
         given = dict(options.get("settings") or {})
         given.update({"client_id": name, "group_id": group})
-        given["bootstrap_servers"] = stage.bootstrap_servers
+        given["bootstrap_servers"] = self.stage.bootstrap_servers
         if options.get("static"):
             given["group_instance_id"] = name
-        role = Role(
+        return Role(
             name=name,
             group=group,
             config=consumer_config(given),
             program=self._program(group, options),
-            number=len(stage.hosts) + 1,
+            number=number,
             seed=self.seed,
         )
-        host = stage.add_consumer(role)
-        if options.get("start", True):
-            host.start()
-        return host
 
     def _program(self, group: str, options: ConsumerOptions) -> Program:
         app = options.get("app")

@@ -10,7 +10,7 @@ from freezegun import freeze_time
 
 from client.calls import AsyncConsumer
 from simulation.events import Row
-from simulation.world import Fault, Simulation
+from simulation.world import Detail, Fault, Simulation
 
 
 def a_world(**options: object) -> Simulation:
@@ -298,3 +298,61 @@ def test_records_that_retention_has_taken_are_skipped():
     sim.run_for("1m")
 
     assert [row.detail for row in of_kind(sim.events, "position_set")][-1] != "committed"
+
+
+def test_a_partition_that_comes_back_to_its_owner_is_fetched_again_though_nothing_is_written():
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=3)
+    sim.consumers("checkout", "ada", "bea", topics=["orders"])
+    sim.run_until_stable()
+
+    sim.crash("ada")
+    sim.run_for("2m")
+
+    assigned = [row for row in sim.events if row.kind == "partition_assigned"][-3:]
+    fetched = [row for row in sim.events if row.kind == "fetch_started"][-3:]
+    assert sorted(row.partition for row in fetched) == [0, 1, 2]
+    assert max(row.at_ms for row in fetched) - assigned[0].at_ms < 600
+
+
+def test_a_recording_in_full_detail_has_a_row_for_each_heartbeat():
+    def played(detail: Detail) -> list[Row]:
+        sim = Simulation(seed=1, detail=detail)
+        sim.topic("orders", partitions=2)
+        sim.consumers("checkout", "ada", topics=["orders"])
+        sim.run_for("1m")
+        sim.end()
+        return list(sim.events)
+
+    folded, full = (
+        [row.count for row in played(detail) if row.kind == "heartbeats_answered"]
+        for detail in ("folded", "full")
+    )
+
+    assert set(full) == {1}
+    assert len(full) == sum(full) == sum(folded) > len(folded)
+
+
+def test_a_consumer_comes_back_with_the_settings_it_was_given_between_its_lives():
+    sim = Simulation(seed=1)
+    sim.topic("orders")
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("10s")
+    sim.stop("ada")
+    sim.run_for("1s")
+
+    sim.recast("ada", topics=["orders"], settings={"partition.assignment.strategy": "sticky"})
+    sim.restart("ada")
+    sim.run_for("1m")
+
+    protocols = [row.protocol for row in sim.events if row.kind == "state_changed"]
+    assert [each for each in protocols if each][-1] == "sticky"
+
+
+def test_a_running_consumer_cannot_be_recast():
+    sim = Simulation(seed=1)
+    sim.topic("orders")
+    sim.consumers("checkout", "ada", topics=["orders"])
+
+    with pytest.raises(ValueError, match="ada is running"):
+        sim.recast("ada", topics=["orders"])
