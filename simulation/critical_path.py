@@ -8,7 +8,7 @@ it waited for: it was dead, stood still, was cut off, or had records to process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, field, frozen
 
@@ -40,6 +40,7 @@ _ENDS_A_STALL = {
     WorldEventKind.CONSUMER_RESUMED.value,
     WorldEventKind.FAULT_HEALED.value,
 }
+_AT_A_TIME = 1_024
 #: What a part of a rebalance must take of the whole to be worth a sentence.
 _WORTH_SAYING = 10
 
@@ -155,7 +156,7 @@ class _Telling:
 
     def _until_the_end(self) -> list[Row]:
         found: list[Row] = []
-        for row in self.rows[self.rebalance.seq - 1 :]:
+        for row in _rows_from(self.rows, self.rebalance.seq):
             if row.at_ms > self.rebalance.ended_ms:
                 break
             found.append(row)
@@ -314,6 +315,12 @@ class _Telling:
                 began_ms = max(from_ms, row.at_ms - (row.duration_ms or 0))
                 total += max(0, min(to_ms, row.at_ms) - began_ms)
         return total
+
+
+def _rows_from(rows: Sequence[Row], seq: int) -> Iterator[Row]:
+    """The rows from one on, a few at a time: a recording makes them when they are asked for."""
+    for start in range(seq - 1, len(rows), _AT_A_TIME):
+        yield from rows[start : start + _AT_A_TIME]
 
 
 def _is_rest(row: Row) -> bool:

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from simulation.critical_path import Witness, explain
+from simulation.random_worlds import draw_world
+from simulation.recorder import MemorySink
+from simulation.world import Simulation
+from simulation.world_plans import play
+from tests.groupsim.runs import a_death, a_ghost, a_group, rows_of
+from tests.support.rows import a_death_and_its_rebalance
+
+
+def explanations(rows):
+    witness = Witness.of(rows)
+    return [explain(rows, each, witness) for each in witness.measures().rebalances]
+
+
+def test_a_rebalance_that_goes_on_is_told_as_far_as_it_went():
+    rows = a_death_and_its_rebalance()[:20]
+
+    last = explanations(rows)[-1]
+
+    assert last.rebalance.ended_in is None
+    assert last.sentences[0] == (
+        "checkout began to rebalance at 63.0 s, and when the run ended, 1.5 s later, still did."
+    )
+
+
+def test_a_wait_that_has_a_limit_is_told_with_it():
+    last = explanations(a_death_and_its_rebalance())[-1]
+
+    assert last.sentences[-1] == (
+        "The wait for joins would have ended by itself at 363.0 s, when the rebalance timeout was"
+        " over."
+    )
+
+
+def test_the_first_members_are_gathered():
+    first = explanations(rows_of(a_death))[0]
+
+    assert first.sentences[2] == (
+        "It was held 6.0 s by the initial delay, which gathers the first members; ended by its"
+        " join timer, set at 3.006 s."
+    )
+
+
+def test_a_ghost_is_told_as_one():
+    held = explanations(rows_of(a_ghost))[1].rebalance.held
+
+    assert held is not None
+    assert (held.who, held.why) == ("pending member ghost", "which never came back")
+
+
+def a_cut() -> Simulation:
+    """Bea is cut off until her session is over."""
+    sim = a_group("ada", "bea")
+    sim.partition("bea")
+    sim.run_for("60s")
+    return sim
+
+
+def test_a_member_that_was_cut_off_is_told_with_the_fault():
+    told = explanations(rows_of(a_cut))[1].sentences[1]
+
+    assert "bea was in trouble at 30.0 s (partition bea from broker" in told
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_in_random_worlds_too_the_steps_of_a_path_add_up_to_its_rebalance(seed):
+    sink = MemorySink()
+    play(draw_world(seed), sink=sink)
+
+    found = [each for each in explanations(sink.rows) if each.rebalance.ended_in is not None]
+
+    assert found
+    assert [sum(step.waited_ms for step in each.path) for each in found] == [
+        each.rebalance.duration_ms for each in found
+    ]
