@@ -9,6 +9,7 @@ from typing import Unpack
 
 from attrs import define, field
 
+from simulation.cluster import SimulatedTopic
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, WorldEventKind
 from simulation.kernel import Rank, Turn
@@ -24,6 +25,8 @@ class Producers:
 
     stage: Stage = field(init=False)
     _produced: int = field(default=0, init=False)
+    #: What was said last of how fast each topic grows.
+    _rates: dict[str, object] = field(factory=dict, init=False)
 
     def topic(  # noqa: PLR0913 (each is named where it is called)
         self,
@@ -47,16 +50,19 @@ class Producers:
         self._record(WorldEventKind.TOPIC_CREATED, topic=name, count=partitions)
         if records_per_s:
             self.produce(name, records_per_s)
+        topic = stage.cluster.topics[name]
         for time, rate in varying:
-            self._later(milliseconds(time), partial(self.produce, name, rate))
+            self._later(milliseconds(time), topic, partial(self.produce, name, rate))
         if burst is not None:
             count, every = burst
-            self._burst(name, count, milliseconds(every))
+            self._burst(topic, count, milliseconds(every))
 
     def produce(self, topic: str, records_per_s: int | Fraction) -> None:
         """From now on let the partitions of a topic share so many records a second."""
-        stage = self.stage
-        partitions = len(stage.cluster.topics[topic].logs)
+        stage, found = self.stage, self._topic(topic)
+        partitions = len(found.logs)
+        # What was said before and has not begun yet never begins.
+        rate = self._rates[topic] = object()
         each_per_ms = Fraction(records_per_s, partitions * _MS_PER_S)
         for partition in range(partitions):
             # One after the other, as a producer does that takes them in turn.
@@ -65,17 +71,19 @@ class Producers:
                 self._grow, topic, partition, each_per_ms.numerator, each_per_ms.denominator
             )
             if late_ms:
-                self._later(stage.kernel.now_ms + late_ms, grow)
+                begin = partial(self._if_latest, topic, rate, grow)
+                self._later(stage.kernel.now_ms + late_ms, found, begin)
             else:
                 grow()
 
     def append(self, topic: str, count: int, *, partition: int = 0) -> None:
         """Write so many records to a partition at once."""
-        log = self.stage.cluster.topics[topic].logs[partition]
+        log = self._topic(topic).logs[partition]
         self._on_growth(topic, partition, log.append(self.stage.kernel.now_ms, count))
 
     def add_partitions(self, topic: str, total: int) -> None:
-        """Let a topic have so many partitions from now on."""
+        """Let a topic have so many partitions from now on; producers go on with those they know."""
+        self._topic(topic)
         self.stage.wake_all()
         self.stage.cluster.add_partitions(topic, total)
         self._record(WorldEventKind.PARTITIONS_ADDED, topic=topic, count=total)
@@ -84,10 +92,10 @@ class Producers:
     def delete_topic(self, topic: str) -> None:
         """Let a topic be gone, with its records and the positions in it."""
         stage = self.stage
+        partitions = len(self._topic(topic).logs)
         stage.wake_all()
         gone = stage.cluster.view().topics or {}
         found = gone[topic]
-        partitions = len(stage.cluster.topics[topic].logs)
         stage.cluster.delete_topic(topic)
         deleted = self._record(WorldEventKind.TOPIC_DELETED, topic=topic)
         stage.on_cluster_changed()
@@ -100,28 +108,33 @@ class Producers:
 
     def truncate(self, topic: str, partition: int, before: int) -> None:
         """Delete the records of a partition before this offset."""
-        self.stage.cluster.topics[topic].logs[partition].truncate_before(before)
+        log = self._topic(topic).logs[partition]
+        end = log.end_at(self.stage.kernel.now_ms)
+        if before > end:
+            raise ValueError(f"before must not be beyond the log's end, {end}, but is {before}")
+        log.truncate_before(before)
         self._record(
             WorldEventKind.LOG_START_MOVED, topic=topic, partition=partition, offset=before
         )
 
     # --- inside ---
 
-    def _grow(self, topic: str, partition: int, count: int, every_ms: int) -> None:
-        found = self.stage.cluster.topics.get(topic)
-        if found is None or partition >= len(found.logs):
-            return
-        growth = found.logs[partition].grow(self.stage.kernel.now_ms, count, every_ms)
-        self._on_growth(topic, partition, growth)
+    def _topic(self, name: str) -> SimulatedTopic:
+        topics = self.stage.cluster.topics
+        if name not in topics:
+            known = ", ".join(sorted(topics)) or "none"
+            raise ValueError(f"there is no topic {name!r}, only {known}")
+        return topics[name]
 
-    def _burst(self, topic: str, count: int, every_ms: int) -> None:
-        if topic not in self.stage.cluster.topics:
-            return
-        for partition in range(len(self.stage.cluster.topics[topic].logs)):
-            self.append(topic, count, partition=partition)
-        self._later(
-            self.stage.kernel.now_ms + every_ms, partial(self._burst, topic, count, every_ms)
-        )
+    def _grow(self, topic: str, partition: int, count: int, every_ms: int) -> None:
+        log = self._topic(topic).logs[partition]
+        self._on_growth(topic, partition, log.grow(self.stage.kernel.now_ms, count, every_ms))
+
+    def _burst(self, topic: SimulatedTopic, count: int, every_ms: int) -> None:
+        for partition in range(len(topic.logs)):
+            self.append(topic.name, count, partition=partition)
+        again = partial(self._burst, topic, count, every_ms)
+        self._later(self.stage.kernel.now_ms + every_ms, topic, again)
 
     def _on_growth(self, topic: str, partition: int, growth: Growth) -> None:
         self._record(
@@ -134,10 +147,19 @@ class Producers:
         )
         self.stage.idle.on_log_changed((topic, partition))
 
-    def _later(self, at_ms: int, action: partial[None]) -> None:
+    def _later(self, at_ms: int, topic: SimulatedTopic, action: partial[None]) -> None:
+        """Do this then, if the topic is still the same: a deleted one takes its producers along."""
         self._produced += 1
         turn = Turn(at_ms, Rank.LOG, "", "produced", self._produced)
-        self.stage.kernel.at(turn, action)
+        self.stage.kernel.at(turn, partial(self._if_there, topic, action))
+
+    def _if_latest(self, topic: str, rate: object, action: partial[None]) -> None:
+        if self._rates[topic] is rate:
+            action()
+
+    def _if_there(self, topic: SimulatedTopic, action: partial[None]) -> None:
+        if self.stage.cluster.topics.get(topic.name) is topic:
+            action()
 
     def _record(self, kind: WorldEventKind, **facts: Unpack[Facts]) -> int:
         now_ms = self.stage.kernel.now_ms

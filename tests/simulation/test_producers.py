@@ -1,0 +1,112 @@
+"""What is written to topics, by whom and for how long."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation.world import Simulation
+
+
+def ends(sim: Simulation, topic: str) -> list[int]:
+    return [log.end_at(sim.now_ms) for log in sim.stage.cluster.topics[topic].logs]
+
+
+def test_a_rate_that_varies_changes_at_its_times():
+    sim = Simulation()
+    sim.topic("orders", records_per_s=10, varying=[("10s", 100), ("20s", 0)])
+
+    sim.run_for("1m")
+
+    assert ends(sim, "orders") == [10 * 10 + 10 * 100]
+
+
+def test_a_rate_that_has_not_begun_everywhere_gives_way_to_the_next():
+    sim = Simulation()
+    sim.topic("orders", partitions=30, records_per_s=1)
+    sim.run_for("10s")
+
+    sim.produce("orders", 0)
+    sim.run_for("10m")
+
+    assert ends(sim, "orders") == [0] * 30
+
+
+def test_bursts_come_again_and_again():
+    sim = Simulation()
+    sim.topic("orders", partitions=2, burst=(5, "10s"))
+
+    sim.run_for("25s")
+
+    assert ends(sim, "orders") == [15, 15]
+
+
+@pytest.mark.parametrize(
+    "growth",
+    [{"varying": [("20s", 100)]}, {"burst": (5, "10s")}, {"records_per_s": 1, "partitions": 30}],
+    ids=["varying", "bursts", "in turn"],
+)
+def test_a_deleted_topic_takes_its_producers_along(growth):
+    sim = Simulation()
+    sim.topic("orders", **growth)
+    sim.run_for("15s")
+
+    sim.delete_topic("orders")
+    sim.topic("orders", partitions=30)
+    sim.run_for("1m")
+
+    assert ends(sim, "orders") == [0] * 30
+
+
+@pytest.mark.parametrize(
+    ("verb", "args"),
+    [
+        ("produce", (5,)),
+        ("append", (5,)),
+        ("add_partitions", (5,)),
+        ("delete_topic", ()),
+        ("truncate", (0, 5)),
+    ],
+)
+def test_a_topic_that_is_not_there_is_named(verb, args):
+    sim = Simulation()
+    sim.topic("orders")
+
+    with pytest.raises(ValueError, match="there is no topic 'payments', only orders"):
+        getattr(sim, verb)("payments", *args)
+
+
+def test_a_consumer_whose_position_was_deleted_is_sent_to_the_first_record_that_is_left():
+    sim = Simulation(seed=3)
+    sim.topic("orders")
+    settings = {"auto.offset.reset": "earliest"}
+    sim.consumers("checkout", "ada", topics=["orders"], settings=settings)
+    sim.run_until_stable("checkout")
+    sim.partition("ada")
+    sim.append("orders", 20)
+
+    sim.truncate("orders", 0, before=15)
+    sim.repair("ada")
+    sim.run_for("10s")
+
+    processed = [row for row in sim.events if row.kind == "records_processed"]
+    assert [(row.offset, row.end_offset) for row in processed] == [(15, 20)]
+
+
+def test_records_that_were_deleted_are_told():
+    sim = Simulation()
+    sim.topic("orders")
+    sim.append("orders", 20)
+
+    sim.truncate("orders", 0, before=15)
+
+    (moved,) = [row for row in sim.events if row.kind == "log_start_moved"]
+    assert (moved.topic, moved.partition, moved.offset) == ("orders", 0, 15)
+
+
+def test_records_that_were_never_written_cannot_be_deleted():
+    sim = Simulation()
+    sim.topic("orders")
+    sim.append("orders", 20)
+
+    with pytest.raises(ValueError, match="before must not be beyond the log's end, 20, but is 21"):
+        sim.truncate("orders", 0, before=21)
