@@ -6,13 +6,13 @@ version is refused with a sentence, before anything is made of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
 import pyarrow as pa
 from attrs import define, field
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 from simulation.errors import RunDirectoryError
 from simulation.events import COLUMNS, SCHEMA_VERSION, ColumnType, Row
@@ -51,8 +51,18 @@ class Recording(Sequence[Row]):
         return next(_rows(self._table.slice(place % len(self), 1)))
 
     def __iter__(self) -> Iterator[Row]:
-        for start in range(0, len(self), _BATCH):
-            yield from _rows(self._table.slice(start, _BATCH))
+        return _in_batches(self._table)
+
+    def without(self, kinds: Collection[str]) -> Iterator[Row]:
+        """The rows of all other kinds; those left out are never made."""
+        wanted = compute.invert(
+            compute.is_in(self._table.column("kind").cast(pa.string()), pa.array(sorted(kinds)))
+        )
+        return _in_batches(self._table.filter(wanted))
+
+    def causes(self) -> list[int | None]:
+        """The cause of every row, in order."""
+        return list(self._table.column("cause").to_pylist())
 
 
 def read_recording(run_directory: Path) -> Recording:
@@ -115,6 +125,11 @@ def _read_table(run_directory: Path) -> pa.Table:
             raise RunDirectoryError(f"{path} does not hold the events of a run: other columns")
         parts.append(part)
     return pa.concat_tables(parts)
+
+
+def _in_batches(table: pa.Table) -> Iterator[Row]:
+    for start in range(0, table.num_rows, _BATCH):
+        yield from _rows(table.slice(start, _BATCH))
 
 
 def _rows(table: pa.Table) -> Iterator[Row]:

@@ -7,17 +7,17 @@ that led to it. Nothing here knows of terminals or pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
 
 from simulation.events import EventKind, Row, WorldEventKind
 from simulation.sentences import Names, clause_of
 
-__all__ = ["Line", "Window", "is_told", "lines", "story"]
+__all__ = ["UNTOLD", "Line", "Window", "is_told", "lines", "story"]
 
 #: What goes without saying.
-_UNTOLD: frozenset[str] = frozenset(
+UNTOLD: frozenset[str] = frozenset(
     kind.value
     for kind in (
         WorldEventKind.LOG_RATE_CHANGED,
@@ -103,31 +103,28 @@ def is_told(row: Row) -> bool:
         return row.error not in _USUAL_ANSWERS
     if row.kind == _POSITION_SET:
         return row.detail != _COMMITTED
-    return row.kind not in _UNTOLD
+    return row.kind not in UNTOLD
 
 
 @define(eq=False)
 class _Telling:
-    """Rows in, lines out; what is kept of a row that is not told is its cause."""
+    """Rows in, lines out."""
 
     names: Names
     window: Window
-    tells: Callable[[Row], bool]
+    #: The cause of every row, also of those that are not told.
+    causes: Sequence[int | None]
     lines: list[Line] = field(factory=list)
-    #: For every row from the first: the `seq` of the line that it belongs to or comes from.
-    _told: list[int] = field(factory=lambda: [0])
+    #: The `seq` of the line that a row belongs to or comes from; 0 is the script.
+    _told: dict[int, int] = field(factory=dict)
     _waiting: list[Row] = field(factory=list)
 
     def take(self, row: Row) -> None:
-        """Learn from the next row."""
-        before = self._told[row.cause] if row.cause is not None else 0
-        if not self.tells(row):
-            self._told.append(before)
-            return
+        """Tell the next row."""
         if not self._continues(row):
             self.close()
         self._waiting.append(row)
-        self._told.append(self._waiting[0].seq)
+        self._told[row.seq] = self._waiting[0].seq
 
     def _continues(self, row: Row) -> bool:
         if not self._waiting or row.kind not in _FOLDED:
@@ -143,7 +140,7 @@ class _Telling:
         self._waiting = []
         if not self.window.holds(row):
             return
-        cause = self._told[row.cause] if row.cause is not None else 0
+        cause = 0 if row.cause is None else self._line_of(row.cause)
         self.lines.append(
             Line(
                 seq=row.seq,
@@ -156,6 +153,17 @@ class _Telling:
             )
         )
 
+    def _line_of(self, seq: int) -> int:
+        """The last line on the way back from a row to the script."""
+        passed = []
+        at: int | None = seq
+        while at is not None and at not in self._told:
+            passed.append(at)
+            at = self.causes[at - 1]
+        line = 0 if at is None else self._told[at]
+        self._told.update(dict.fromkeys(passed, line))
+        return line
+
 
 def _key(row: Row) -> tuple[object, ...]:
     """What rows have in common that are told in one line."""
@@ -163,10 +171,10 @@ def _key(row: Row) -> tuple[object, ...]:
 
 
 def lines(
-    rows: Iterable[Row], names: Names, window: Window, tells: Callable[[Row], bool] = is_told
+    rows: Iterable[Row], names: Names, window: Window, causes: Sequence[int | None]
 ) -> list[Line]:
-    """The lines of a part of a run."""
-    telling = _Telling(names, window, tells)
+    """These rows of a run as lines; `causes` are those of all its rows."""
+    telling = _Telling(names, window, causes)
     for row in rows:
         telling.take(row)
     telling.close()
@@ -175,4 +183,5 @@ def lines(
 
 def story(rows: Sequence[Row], window: Window | None = None) -> list[Line]:
     """A run as people tell it, or a part of it."""
-    return lines(rows, Names.of(rows), window or Window())
+    causes = [row.cause for row in rows]
+    return lines(filter(is_told, rows), Names.of(rows), window or Window(), causes)

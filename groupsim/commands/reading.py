@@ -13,15 +13,18 @@ from groupsim.commands.voice import Voice, print_json
 from simulation.critical_path import Explanation, Step, Witness, explain
 from simulation.durations import milliseconds
 from simulation.errors import SimulationError
+from simulation.events import EventKind
 from simulation.measures import Rebalance
 from simulation.parquet_source import Recording, read_recording
 from simulation.sentences import clause_of, counted, in_time, lasting
-from simulation.timeline import Line, Window, is_told, lines
+from simulation.timeline import UNTOLD, Line, Window, is_told, lines
 
 #: So much is told before and after what `--around` names.
 _AROUND_MS = 1_000
 #: A step of a critical path is told by itself if it took so many in a thousand of the whole.
 _OWN_LINE = 5
+#: A member that never came back is named in no other row.
+_NAMING = {EventKind.MEMBER_ID_GIVEN.value}
 #: The kinds of lines that catch the eye.
 _STYLES = {
     "consumer_crashed": "red",
@@ -46,7 +49,7 @@ def timeline(  # noqa: PLR0913 - one parameter for each flag
 ) -> None:
     """Print the story of a run, or of a part of it."""
     recording = read_recording(run)
-    witness = Witness.of(recording)
+    witness = _witness_of(recording)
     measures = witness.measures()
     window = Window(
         group=group_of(group, measures.groups),
@@ -56,12 +59,17 @@ def timeline(  # noqa: PLR0913 - one parameter for each flag
     if around is not None:
         _, rebalance = rebalance_of(around, measures.rebalances, group)
         window = _around(rebalance, window)
-    tells = (lambda _row: True) if is_full else is_told
-    told = lines(recording, witness.names, window, tells)
+    rows = recording if is_full else filter(is_told, recording.without(UNTOLD))
+    told = lines(rows, witness.names, window, recording.causes())
     if as_json:
         print_json([asdict(line) for line in told])
         return
     _print_lines(recording, witness, told)
+
+
+def _witness_of(recording: Recording) -> Witness:
+    """Enough to know rebalances and names by; most rows of a run are of other things."""
+    return Witness.of(recording.without(UNTOLD - _NAMING))
 
 
 def _around(rebalance: Rebalance, window: Window) -> Window:
@@ -120,7 +128,7 @@ def _because(
 def why(run: Path, reference: str, *, group: str | None, as_json: bool) -> None:
     """Print why a rebalance took as long as it did."""
     recording = read_recording(run)
-    witness = Witness.of(recording)
+    witness = _witness_of(recording)
     measures = witness.measures()
     number, rebalance = rebalance_of(
         reference, measures.rebalances, group_of(group, measures.groups)
