@@ -8,9 +8,9 @@ its session ends; the rebalance then waits for stragglers as long as the rebalan
 which is a JoinGroup; it connects and backs off between its tries, hears of the rebalance with a
 heartbeat and of new partitions when its metadata is too old; and a new coordinator reads its log.
 
-One hole is Kafka's own (KIP-814): a static member that comes back takes the assignment of before,
-and if it leads, what has become of the topics meanwhile is old news to it. Partitions that came to
-be since that assignment wait for the next rebalance, and are not asked for.
+One hole is Kafka's own (KIP-814): a static leader that comes back is told to keep the assignment of
+before, and what has become of the topics until then is old news to it. Partitions that came to be
+between that assignment and its return wait for the next rebalance, and are not asked for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from client.settings import ConsumerConfig
 from coordinator import GroupState
 from simulation.events import DISTURBANCES, EventKind, Kind, Row, WorldEventKind
 from simulation.folds.places import Handler, Place, place_of
-from simulation.folds.rosters import Rosters
+from simulation.folds.rosters import Rosters, replaced_id
 from simulation.violations import Checker
 
 #: A JoinGroup is given this much more than the rebalance timeout.
@@ -121,22 +121,32 @@ class Liveness(Checker):
     _running: dict[str, Running] = field(factory=dict)
     _partitions: dict[str, int] = field(factory=dict)
     _owners: dict[Place, str] = field(factory=dict)
-    #: The row of each topic's latest change, of each group's latest assignment, and of the latest
-    #: return of a static member to it.
+    #: The row of each topic's latest change, of each group's latest assignment, and of the answer
+    #: that the latest static leader to come back to it has heard.
     _changed: dict[str, int] = field(factory=dict)
     _assigned: dict[str, int] = field(factory=dict)
     _returned: dict[str, int] = field(factory=dict)
+    #: Who leads each group, and the consumer that is coming back as its leader.
+    _leaders: dict[str, str] = field(factory=dict)
+    _returning: dict[str, str] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Disturbances, who runs, which partitions there are and whose they are."""
         return {
             **{_BY_WORD[word]: self._on_disturbance for word in sorted(DISTURBANCES)},
             EventKind.ASSIGNMENT_STORED: self._on_assignment,
+            EventKind.LEADER_ELECTED: self._on_leader,
             EventKind.MEMBER_REPLACED: self._on_return,
+            WorldEventKind.REPLY_RECEIVED: self._on_reply,
             WorldEventKind.PARTITION_ASSIGNED: self._on_assigned,
             WorldEventKind.PARTITION_REVOKED: self._on_stop,
             WorldEventKind.PARTITION_LOST: self._on_stop,
         }
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there has been a disturbance since the last judgement."""
+        return self._due_ms is not None
 
     def before(self, row: Row) -> None:
         """Time has come to this row: was there rest in time?"""
@@ -175,8 +185,20 @@ class Liveness(Checker):
     def _on_assignment(self, row: Row) -> None:
         self._assigned[row.group or ""] = row.seq
 
+    def _on_leader(self, row: Row) -> None:
+        self._leaders[row.group or ""] = row.member or ""
+
     def _on_return(self, row: Row) -> None:
-        self._returned[row.group or ""] = row.seq
+        group, old = row.group or "", replaced_id(row)
+        if self._leaders.get(group, old) == old:
+            self._leaders[group] = row.member or ""
+            self._returning[group] = row.client or ""
+
+    def _on_reply(self, row: Row) -> None:
+        group = row.group or ""
+        if row.request == "JoinGroup" and self._returning.get(group) == row.client:
+            self._returned[group] = row.seq
+            del self._returning[group]
 
     def _on_assigned(self, row: Row) -> None:
         place = place_of(row)
@@ -216,9 +238,9 @@ class Liveness(Checker):
                 self._complain(f"nobody of {group} owns {', '.join(orphans)} at {due_ms} ms")
 
     def _is_old_news(self, group: str, topic: str) -> bool:
-        """Whether a static member came back after the topic had changed, and none has assigned."""
-        assigned = self._assigned.get(group, 0)
-        return assigned < self._changed[topic] and assigned < self._returned.get(group, 0)
+        """Whether a static leader came back after the topic had changed, and none has assigned."""
+        assigned, returned = self._assigned.get(group, 0), self._returned.get(group, 0)
+        return assigned < self._changed[topic] < returned
 
     def _complain(self, seen: str) -> None:
         assert self._last is not None

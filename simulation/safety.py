@@ -195,12 +195,13 @@ class CooperativeOwnersAreAlone(Checker):
     """Under the cooperative protocol a partition changes hands with nobody at it in between.
 
     A static member that misses a rebalance keeps its session (KIP-345), but the assignor goes by
-    what it owned when it last joined. So members count only if they joined the present generation.
+    what it owned when it last joined. So static members count only if they joined the present
+    generation.
     """
 
     sentence: ClassVar[str] = (
-        "in cooperative mode no partition is owned by two members at once "
-        "that both have a live session in the present generation"
+        "in cooperative mode no partition is owned by two members at once that both have a live "
+        "session and, if they are static, have not missed the present generation"
     )
     rosters: Rosters = field(factory=Rosters)
     _owners: dict[Place, dict[str, Row]] = field(factory=dict)
@@ -239,7 +240,9 @@ class CooperativeOwnersAreAlone(Checker):
 
 def _are_live(roster: Roster, *owners: Row) -> bool:
     return all(
-        owner.member in roster.members and owner.member in roster.present for owner in owners
+        owner.member in roster.members
+        and (owner.instance is None or owner.member in roster.present)
+        for owner in owners
     )
 
 

@@ -243,14 +243,12 @@ def test_two_live_owners_in_cooperative_mode_are_found():
         an_event(W.CONSUMER_CRASHED, 1_500, client="ada"),
         an_event(E.MEMBER_REMOVED, 1_500, client="ada"),
         moves(1_500, "Stable", generation=2, protocol="range"),
-        moves(1_500, "CompletingRebalance", generation=2, protocol="cooperative-sticky"),
     ],
     ids=[
         "a revocation",
         "a crash",
         "the end of a session",
         "a vote for an eager assignor",
-        "a rebalance that the first, a static member, missed",
     ],
 )
 def test_a_second_owner_in_cooperative_mode_is_innocent_after(between):
@@ -262,6 +260,26 @@ def test_a_second_owner_in_cooperative_mode_is_innocent_after(between):
     )
 
     assert found_in(*events) == []
+
+
+def a_rebalance_is_missed_by_ada(instance):
+    return (
+        *a_stable_group("ada", "bea", protocol="cooperative-sticky"),
+        an_event(W.PARTITION_ASSIGNED, 1_000, client="ada", instance=instance),
+        an_event(E.MEMBER_REJOINED, 1_500, client="bea"),
+        moves(1_500, "CompletingRebalance", generation=2, protocol="cooperative-sticky"),
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+    )
+
+
+def test_a_static_member_that_missed_a_rebalance_may_still_own_what_another_was_given():
+    assert found_in(*a_rebalance_is_missed_by_ada("ada")) == []
+
+
+def test_no_other_member_may_miss_a_rebalance_and_own_what_another_was_given():
+    found = found_in(*a_rebalance_is_missed_by_ada(None))
+
+    assert [name for name, _ in found] == ["CooperativeOwnersAreAlone"]
 
 
 # --- AcknowledgedCommitsSurvive ---
@@ -370,16 +388,51 @@ def test_a_group_at_rest_with_all_partitions_owned_is_innocent():
     assert found_in(*events, patience=PATIENCE) == []
 
 
-def test_new_partitions_may_be_overlooked_by_a_static_leader_that_comes_back():
-    events = a_world_with_ada(
+def partitions_are_added():
+    return (an_event(W.PARTITIONS_ADDED, 0, topic="orders", count=2),)
+
+
+def a_static_member_comes_back(client):
+    return (
+        an_event(
+            E.MEMBER_REPLACED,
+            0,
+            client=client,
+            member=f"{client}-2",
+            detail=f"it replaced {client}-1",
+        ),
+        an_event(W.REPLY_RECEIVED, 0, client=client, request="JoinGroup"),
+    )
+
+
+def a_group_led_by_ada(*events):
+    return a_world_with_ada(
+        an_event(E.LEADER_ELECTED, 0, client="ada"),
         moves(0, "Stable"),
         an_event(E.ASSIGNMENT_STORED, 0),
         *starts_reading("ada", 0),
-        an_event(W.PARTITIONS_ADDED, 0, topic="orders", count=2),
-        an_event(E.MEMBER_REPLACED, 0, client="ada", member="ada-2", detail="it replaced ada-1"),
+        *events,
     )
 
+
+def test_new_partitions_may_be_overlooked_by_a_static_leader_that_comes_back():
+    events = a_group_led_by_ada(*partitions_are_added(), *a_static_member_comes_back("ada"))
+
     assert found_in(*events, patience=PATIENCE) == []
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        (*a_static_member_comes_back("ada"), *partitions_are_added()),
+        (*partitions_are_added(), *a_static_member_comes_back("bea")),
+    ],
+    ids=["a static leader that was back before", "a static follower that comes back"],
+)
+def test_new_partitions_are_not_overlooked_by(happened):
+    events = a_group_led_by_ada(*happened)
+
+    assert [name for name, _ in found_in(*events, patience=PATIENCE)] == ["Liveness"]
 
 
 def test_time_counts_from_the_last_disturbance():
