@@ -133,7 +133,7 @@ def _draw_group(draws: Draws, group: str, topics: tuple[TopicPlan, ...]) -> Cons
     settings: dict[str, object] = {
         "partition_assignment_strategy": (draws.one_of(_ASSIGNORS),),
         "session_timeout_ms": session_ms,
-        "heartbeat_interval_ms": draws.one_of((1_000, 3_100, session_ms // 3)),
+        "heartbeat_interval_ms": draws.one_of((1_000, 3_100, min(session_ms // 3, 7_000))),
         "max_poll_interval_ms": draws.one_of((15_000, 30_000, 60_000)),
         "request_timeout_ms": draws.one_of((5_000, 10_000, 30_000)),
         "default_api_timeout_ms": draws.one_of((10_000, 30_000)),

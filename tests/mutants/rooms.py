@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from tests.mutants import coordinator, coordinator_tables
+from tests.mutants import client, coordinator, coordinator_tables, simulation
 from tests.mutants.faults import Fault
 
 
@@ -38,5 +38,15 @@ ROOMS: tuple[Room, ...] = (
             "tests/conformance/test_coordinator.py",
             "tests/coordinator/test_state_machine.py",
         ),
+    ),
+    Room(
+        faults=client.CLIENT_FAULTS,
+        tests=("tests/client", "tests/conformance/test_client.py", "tests/scenarios"),
+        tests_last=("tests/conformance/test_client.py",),
+    ),
+    Room(
+        faults=simulation.SIMULATION_FAULTS,
+        tests=("tests/simulation", "tests/scenarios"),
+        tests_last=("tests/simulation/test_campaign.py", "tests/simulation/test_quiet.py"),
     ),
 )
