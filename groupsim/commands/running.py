@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from groupsim.commands.failures import Terminated
 from groupsim.commands.progress import Reporter
@@ -20,7 +21,8 @@ from groupsim.commands.voice import Voice, print_json
 from simulation.errors import SimulationError
 from simulation.scenarios import Limits, RunResult, Scenario, parse_override, play
 from simulation.scenarios.mistakes import nearest_to
-from simulation.sentences import lasting
+from simulation.scenarios.values import duration_text
+from simulation.world import Detail
 
 
 @frozen(kw_only=True)
@@ -55,30 +57,29 @@ def run(wish: Wish, *, is_json: bool) -> bool:
     """Play a scenario and print what came of it; True if all held."""
     voice = Voice()
     whole = load(wish.scenario, allow_python=wish.allow_python, limits=wish.limits)
-    scenarios = _chosen(whole, wish)
+    names = _chosen(whole, wish)
+    changed = _changed(whole, wish)
     seed = whole.seed if wish.seed is None else wish.seed
-    _refuse_old_runs(wish, list(scenarios))
+    _refuse_old_runs(wish, names)
     voice.say(
-        f"{whole.name}: {', '.join(scenarios)}; seed {seed};"
+        f"{whole.name}: {', '.join(names)}; seed {seed};"
         + (f" {' '.join(wish.changes)};" if wish.changes else "")
-        + f" {lasting(whole.run_for)} of virtual time"
+        + f" {duration_text(changed.run_for)} of virtual time"
     )
     with ending_well():
-        results = [
-            _play(voice, wish, scenario, variant, seed) for variant, scenario in scenarios.items()
-        ]
+        results = [_play(voice, wish, changed, variant, seed) for variant in names]
     if is_json:
-        print_json(as_json(whole, results))
+        print_json(as_json(changed, results))
     else:
-        print_summary(voice, whole, results)
+        print_summary(voice, changed, results)
     for result in results:
         if not result.held:
             voice.say(f"to repeat it: {wish.command(result.variant, result.seed)}")
     return all(result.held for result in results)
 
 
-def _chosen(whole: Scenario, wish: Wish) -> dict[str, Scenario]:
-    """The runs that are wanted, by variant, with the changes that were asked for."""
+def _chosen(whole: Scenario, wish: Wish) -> list[str]:
+    """The variants that are wanted, in the order of the file."""
     known = whole.variant_names
     for name in wish.variants:
         if name not in known:
@@ -87,9 +88,17 @@ def _chosen(whole: Scenario, wish: Wish) -> dict[str, Scenario]:
             raise SimulationError(
                 f"{whole.name} has no variant {name}, only {', '.join(known)}{hint}"
             )
+    return [name for name in known if not wish.variants or name in wish.variants]
+
+
+def _changed(whole: Scenario, wish: Wish) -> Scenario:
+    """The scenario with the changes that were asked for, which no variant takes back."""
     changes = dict(_change(text) for text in wish.changes)
-    names = [name for name in known if not wish.variants or name in wish.variants]
-    return {name: whole.variant(name).with_overrides(changes) for name in names}
+    of_all: Any = {name: {**own, **changes} for name, own in whole.variants.items()}
+    changed = evolve(whole, variants={}).with_overrides(
+        changes, allow_python=wish.allow_python, limits=wish.limits
+    )
+    return evolve(changed, variants=of_all)
 
 
 def _change(text: str) -> tuple[str, object]:
@@ -112,7 +121,7 @@ def _refuse_old_runs(wish: Wish, variants: Sequence[str]) -> None:
 
 
 def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int) -> RunResult:
-    detail = "full" if wish.is_full else "folded"
+    detail: Detail = "full" if wish.is_full else "folded"
     try:
         with Reporter(voice.talk, variant) as progress:
             if wish.out is None:

@@ -12,6 +12,7 @@ from groupsim.commands.results import GroupFigures, groups_of
 from groupsim.commands.voice import Voice
 from simulation.measures import MEASURES, Number, Rebalance
 from simulation.scenarios import RunResult, Scenario
+from simulation.scenarios.values import duration_text
 from simulation.sentences import counted, in_time, lasting
 
 #: Of more rebalances than this, the longest are shown.
@@ -51,8 +52,8 @@ def _print_run(voice: Voice, result: RunResult) -> None:
     voice.line()
     kept = "" if result.path is None else f", kept in {result.path}"
     voice.line(
-        f"{result.variant}: {lasting(result.ended_ms)} of virtual time, {result.events:,} events,"
-        f" seed {result.seed}{kept}",
+        f"{result.variant}: {duration_text(result.ended_ms)} of virtual time,"
+        f" {result.events:,} events, seed {result.seed}{kept}",
         style="bold",
     )
     for group in groups_of(result):

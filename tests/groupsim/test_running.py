@@ -62,7 +62,7 @@ def test_the_summary_tells_what_people_ask_first(scenario):
 
     for part in (
         "What does it cost?",
-        "eager: 40.0 s of virtual time",
+        "eager: 40s of virtual time",
         "group checkout",
         "session of checkout-1 expired",
         "unowned",
