@@ -68,13 +68,13 @@ WRONG: dict[tuple[str | int, ...], list[Any]] = {
     ("script",): _NOT_A_LIST,
     ("script", 0): ["crash", 7, [], {}, {"at": "1s"}, {"crash": "checkout-1"}],
     ("script", 0, "at"): _DURATIONS[:8],
-    ("script", 0, "crash"): ["nobody", 7, [], {}, "leader of nothing", "0 of checkout"],
+    ("script", 0, "crash"): ["nobody", 7, [], {}, "leader of nothing", "all of nothing"],
     ("script", 1, "rolling_restart"): [7, [], "no_such_group", {"down": "1s"}],
     ("script", 1, "rolling_restart", "stop"): ["gently", 7, []],
     ("script", 1, "rolling_restart", "down"): _DURATIONS[:5],
     ("expect",): [7, {"a": 1}, [7], ["speed < 3"], ["unowned_s <"], ["unowned_s ~ 3"], [[]]],
     ("variants",): ["eager", 7, [1]],
-    ("variants", "static"): ["yes", 7, [1], {"groups.checkout.nothing": 1}, {"no.path": 1}],
+    ("variants", "static"): ["yes", 7, [1], {"no.path": 1}],
 }
 
 #: Keys that no file may have, by where they are put.
@@ -150,18 +150,19 @@ BY_HAND: dict[str, bytes] = {
     "too many variants": b"run_for: 1m\nvariants:\n"
     + b"".join(f"  v{n}: {{}}\n".encode() for n in range(200)),
     "a script without end": b"run_for: 1m\nscript:\n"
-    + b"".join(b"  - {at: 1s, crash: nobody}\n" for _ in range(3_000)),
+    + b"".join(b"  - {at: 1s, crash: nobody}\n" for _ in range(1_200)),
 }
 
 
-def malformed() -> Iterator[tuple[str, bytes]]:
-    """Every wrong file, by what is wrong with it."""
-    yield from BY_HAND.items()
+def malformed() -> Iterator[tuple[str, bytes, str]]:
+    """Every wrong file: what is wrong with it, its bytes, and a word that names the place."""
+    for name, text in BY_HAND.items():
+        yield name, text, ""
     for path, values in WRONG.items():
         for value in values:
-            yield f"{_told(path)} = {value!r}"[:80], _with(path, value)
+            yield f"{_told(path)} = {value!r}"[:80], _with(path, value), str(path[0])
     for path, key in UNKNOWN_KEYS:
-        yield f"{_told((*path, key))} is unknown", _with((*path, key), 1)
+        yield f"{_told((*path, key))} is unknown", _with((*path, key), 1), key
 
 
 def _told(path: tuple[str | int, ...]) -> str:

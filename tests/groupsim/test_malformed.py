@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 
@@ -10,7 +12,7 @@ FILES = list(malformed())
 
 
 def test_there_are_at_least_two_hundred():
-    assert len({text for _, text in FILES}) >= 200
+    assert len({text for _, text, _ in FILES}) >= 200
 
 
 def test_the_file_that_they_are_made_of_is_right(tmp_path):
@@ -20,14 +22,19 @@ def test_the_file_that_they_are_made_of_is_right(tmp_path):
     assert groupsim("validate", file).exit_code == 0
 
 
-@pytest.mark.parametrize(("wrong", "text"), FILES, ids=[name for name, _ in FILES])
-def test_a_malformed_file_is_refused_and_its_place_named(tmp_path, wrong, text):
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [(text, place) for _, text, place in FILES],
+    ids=[wrong for wrong, _, _ in FILES],
+)
+def test_a_malformed_file_is_refused_and_its_place_named(tmp_path, text, place):
     file = tmp_path / "wrong.yaml"
     file.write_bytes(text)
 
     result = groupsim("run", file)
 
-    assert result.exit_code == 2, (wrong, result.output)
-    assert str(file) in result.stderr
+    assert result.exit_code == 2, result.output
+    where = rf"^{re.escape(str(file))}(:\d+)?: .*{re.escape(place)}"
+    assert re.search(where, result.stderr, re.MULTILINE)
     assert "Traceback" not in result.output
     assert "a bug of groupsim" not in result.output
