@@ -25,6 +25,8 @@ from simulation.recorder import Sink
 from simulation.stage import Quiet
 from simulation.world import Application, Fault, Simulation
 
+#: Modes in which a hand-written application commits; results are not mixed with commits.
+_COMMITS_BY_HAND = (CommitMode.SYNC, CommitMode.ASYNC, CommitMode.BEFORE)
 #: What a fault leaves behind, after liveness has been asked for.
 _LITTLE_MORE_MS = 40_000
 
@@ -71,7 +73,7 @@ class ConsumerPlan:
             wishes = Wishes(
                 topics=self.topics,
                 pattern=self.pattern,
-                is_committing=self.commit is not CommitMode.AUTO,
+                is_committing=self.commit in _COMMITS_BY_HAND,
                 us_per_record=self.us_per_record,
             )
             application = APPLICATIONS[self.application]
