@@ -157,6 +157,7 @@ def _group(
         retry_backoff=around.retry_backoff,
         interceptors=around.interceptors,
         call_back=_commit_caller(around.clock, around.tell),
+        tell=around.tell,
     )
     membership.rebalancing = _rebalancing(around, membership, commits, leading)
     return GroupClient(

@@ -29,7 +29,7 @@ from client.listeners import CommitCallback, ConsumerInterceptor, Offsets, Rebal
 from client.membership import CloseOperation
 from client.messages import LogEdge
 from client.metadata import ConsumerMetadata
-from client.outputs import RecordsReturned
+from client.outputs import PausesChanged, PositionSought, RecordsReturned
 from client.partitions import OffsetAndMetadata, TopicPartition
 from client.positions import FoundOffset, Positions
 from client.records import NO_RECORDS, ConsumerRecords
@@ -272,6 +272,7 @@ class AsyncConsumer:
         if leader_epoch is not None:
             self.metadata.update_last_seen_epoch_if_newer(wanted, leader_epoch)
         self.subscriptions.state(wanted).seek_unvalidated(position)
+        self.tell(PositionSought(at_ms=self.clock.now_ms, partition=wanted, offset=offset))
 
     def seek_to_beginning(self, partitions: Collection[TopicPartition] = ()) -> None:
         """Read from the first record, looked up by the next poll; no partitions means all."""
@@ -285,8 +286,10 @@ class AsyncConsumer:
         self, partitions: Collection[TopicPartition], strategy: ResetStrategy
     ) -> None:
         self._ensure_open()
-        for partition in partitions or self.subscriptions.assigned_partitions:
-            self.subscriptions.state(TopicPartition(*partition)).reset(strategy)
+        for each in partitions or self.subscriptions.assigned_partitions:
+            partition = TopicPartition(*each)
+            self.subscriptions.state(partition).reset(strategy)
+            self.tell(PositionSought(at_ms=self.clock.now_ms, partition=partition, offset=None))
 
     async def position(self, partition: TopicPartition, timeout_ms: int | None = None) -> int:
         """The next offset to be handed out, found first if it is not known."""
@@ -307,15 +310,17 @@ class AsyncConsumer:
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out no more of these."""
-        self._ensure_open()
-        for partition in partitions:
-            self.subscriptions.state(TopicPartition(*partition)).is_paused = True
+        self._set_paused(partitions, is_paused=True)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand them out again."""
+        self._set_paused(partitions, is_paused=False)
+
+    def _set_paused(self, partitions: Iterable[TopicPartition], *, is_paused: bool) -> None:
         self._ensure_open()
         for partition in partitions:
-            self.subscriptions.state(TopicPartition(*partition)).is_paused = False
+            self.subscriptions.state(TopicPartition(*partition)).is_paused = is_paused
+        self.tell(PausesChanged(at_ms=self.clock.now_ms))
 
     def paused(self) -> frozenset[TopicPartition]:
         """The partitions that are paused."""

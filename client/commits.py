@@ -17,19 +17,22 @@ from client.backoff import ExponentialBackoff
 from client.dispatch import ConsumerNetworkClient
 from client.errors import (
     CommitFailedException,
+    CoordinatorNotAvailableException,
     FencedInstanceIdException,
     KafkaException,
     RebalanceInProgressException,
     RetriableCommitFailedException,
     RetriableException,
+    TimeoutException,
     TopicAuthorizationException,
     WakeupException,
     exception_of,
 )
-from client.futures import RequestFuture, failed_future, no_coordinator
+from client.futures import RequestFuture, failed_future
 from client.java_maps import filled_with_texts
 from client.listeners import CommitCallback, ConsumerInterceptor, Offsets
 from client.membership import NO_GENERATION, Generation, Membership
+from client.outputs import CommitFailed
 from client.settings import ConsumerConfig
 from client.states import MemberState
 from client.subscription import SubscriptionState
@@ -65,6 +68,7 @@ class Commits:
     retry_backoff: ExponentialBackoff
     interceptors: tuple[ConsumerInterceptor, ...]
     call_back: Callable[[CommitCallback, Offsets, Exception | None], Awaitable[None]]
+    tell: Callable[[object], None]
     #: The commit that a rebalance waits for.
     before_rebalance: RequestFuture[None] | None = None
     _in_flight_async: int = 0
@@ -87,6 +91,7 @@ class Commits:
         attempts = 0
         while True:
             if not await self.membership.discovery.ensure_ready(timer):
+                self._tell_failed(offsets, TimeoutException("no coordinator was found in time"))
                 return False
             future = await self._send(offsets)
             await self.client.poll_until_done(future, timer)
@@ -94,6 +99,8 @@ class Commits:
             if future.succeeded:
                 self._intercept(offsets)
                 return True
+            if not future.is_done:
+                self._tell_failed(offsets, TimeoutException("no answer came in time"))
             if future.error is not None and not future.is_retriable:
                 raise future.error
             await self.client.sleep(timer, self.retry_backoff.backoff_ms(attempts))
@@ -138,6 +145,7 @@ class Commits:
 
             def on_failure(error: Exception) -> None:
                 self._pending_async -= 1
+                self._tell_failed(offsets, error)
                 failure = RetriableCommitFailedException("no coordinator was found", error)
                 self._completed.append(_Completion(callback, offsets, failure))
 
@@ -226,12 +234,12 @@ class Commits:
             return RequestFuture(is_done=True)
         coordinator = self.membership.discovery.check_and_get()
         if coordinator is None:
-            return no_coordinator()
+            return self._unsent(offsets, CoordinatorNotAvailableException())
         sent, instance_id = NO_GENERATION, None
         if self.subscriptions.has_auto_assigned_partitions:
             stable = self.membership.generation_if_stable
             if stable is None:
-                return failed_future(self._not_a_member())
+                return self._unsent(offsets, self._not_a_member())
             sent, instance_id = stable, self.config.group_instance_id
         request = OffsetCommitRequest(
             request_id=self.client.network.next_request_id(),
@@ -253,7 +261,16 @@ class Commits:
                 await committed.fail(error)
 
         future = self.client.send(coordinator, request)
-        return await self.membership.requests.expect(future, handle)
+        committed = await self.membership.requests.expect(future, handle)
+        await future.add_listener(lambda _: None, lambda error: self._tell_failed(offsets, error))
+        return committed
+
+    def _unsent(self, offsets: Offsets, error: Exception) -> RequestFuture[None]:
+        self._tell_failed(offsets, error)
+        return failed_future(error)
+
+    def _tell_failed(self, offsets: Offsets, error: Exception) -> None:
+        self.tell(CommitFailed(at_ms=self.client.clock.now_ms, offsets=offsets, error=error))
 
     def _not_a_member(self) -> KafkaException:
         if self.membership.state.is_rebalancing:

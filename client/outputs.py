@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from client.listeners import Offsets, Partitions
+from client.partitions import TopicPartition
 from client.records import RecordRange
 
 
@@ -36,6 +37,31 @@ class CommitCallbackCalled:
     at_ms: int
     offsets: Offsets
     error: Exception | None
+
+
+@frozen(kw_only=True)
+class CommitFailed:
+    """An attempt to commit came to nothing without an answer: never sent, lost, or too late."""
+
+    at_ms: int
+    offsets: Offsets
+    error: Exception
+
+
+@frozen(kw_only=True)
+class PositionSought:
+    """The application went to an offset of its own choice; None: to an end of the log."""
+
+    at_ms: int
+    partition: TopicPartition
+    offset: int | None
+
+
+@frozen(kw_only=True)
+class PausesChanged:
+    """The application paused or resumed partitions: the next fetch is about others."""
+
+    at_ms: int
 
 
 @frozen(kw_only=True)

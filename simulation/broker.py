@@ -195,7 +195,10 @@ class Broker:
     def _reply(self, message: Message, response: object, cause: Cause) -> None:
         replied = None
         facts = facts_of_reply(response)
-        is_news = message.row is not None or facts.get("error") not in (None, "NONE")
+        error = facts.get("error")
+        if message.kind == "OffsetCommit" and error != "NONE" and not message.is_refused:
+            self._tell_refusal(message, error, cause)
+        is_news = message.row is not None or error not in (None, "NONE")
         if is_news and message.kind not in ("Fetch", "Metadata"):
             if message.row is None:
                 cause = self.state_rows.get(message.facts.get("group") or "", None)
@@ -205,6 +208,12 @@ class Broker:
                 WorldEventKind.REPLY_SENT, self.kernel.now_ms, cause, **facts
             )
         self.network.reply(message, response, replied)
+
+    def _tell_refusal(self, message: Message, error: str | None, cause: Cause) -> None:
+        """A commit is refused, and not by its group, which would have said so."""
+        facts: Facts = {**message.facts, "error": error, "set_by": None, "request_id": None}
+        facts["request"] = facts["connection"] = None
+        self.recorder.record(EventKind.COMMIT_REFUSED, self.kernel.now_ms, cause, **facts)
 
     # --- outcomes ---
 
@@ -243,6 +252,8 @@ class Broker:
             ):
                 self.clients[member] = message.connection.peer.name
             facts["client"] = self.clients.get(member)
+        if message is not None and event.kind is EventKind.COMMIT_REFUSED:
+            message.is_refused = True
         row = self.recorder.record(event.kind, self.kernel.now_ms, cause, **facts)
         if event.kind is EventKind.STATE_CHANGED and event.group_id is not None:
             self.state_rows[event.group_id] = row

@@ -11,13 +11,15 @@ from typing import Any
 from attrs import define, field, frozen
 
 from client.consumer import Consumer
-from client.messages import FetchPartition, FetchRequest
-from client.outputs import RecordsReturned
+from client.messages import FetchPartition, FetchRequest, FetchResponse
+from client.outputs import CommitFailed, PausesChanged, PositionSought, RecordsReturned
 from client.records import RecordRange
 from client.settings import ConsumerConfig
+from coordinator import ErrorCode
 from coordinator.protocol import (
     UNKNOWN_MEMBER_ID,
     OffsetCommitRequest,
+    OffsetCommitResponse,
     OffsetFetchResponse,
     Request,
 )
@@ -30,6 +32,8 @@ from simulation.programs import Program, Running
 from simulation.recorder import Fold, Recorder
 
 W = WorldEventKind
+#: Requests after whose answer there may be a position that was not known before.
+_FINDING_POSITIONS = frozenset({"OffsetFetch", "ListOffsets", "OffsetForLeaderEpoch"})
 
 
 @frozen(kw_only=True)
@@ -64,6 +68,8 @@ class ConsumerBook:
     uncounted_beats: int = field(default=0, init=False)
     uncounted_commits: int = field(default=0, init=False)
     last_heard: Message | None = field(default=None, init=False)
+    #: When it last came to want other fetches than those that are under way.
+    wants_other_since_ms: int = field(default=-1, init=False)
     #: The latest look at metadata: what was asked and what was answered.
     last_metadata: tuple[Request, object] | None = field(default=None, init=False)
     _owned: tuple[TopicPartition, ...] = field(default=(), init=False)
@@ -71,6 +77,8 @@ class ConsumerBook:
     _unfetched: set[TopicPartition] = field(factory=set, init=False)
     _expected: dict[TopicPartition, int] = field(factory=dict, init=False)
     _committed: dict[TopicPartition, int] = field(factory=dict, init=False)
+    #: Where the application has gone by itself and not been seen to read yet.
+    _sought: dict[TopicPartition, int | None] = field(factory=dict, init=False)
     _sessions: dict[str, dict[TopicPartition, FetchPartition]] = field(factory=dict, init=False)
     _in_hand: tuple[RecordRange, ...] = field(default=(), init=False)
     _began_ms: int = field(default=0, init=False)
@@ -100,12 +108,14 @@ class ConsumerBook:
         self._owned, self._unfetched, self._in_hand = (), set(), ()
         self._expected.clear()
         self._committed.clear()
+        self._sought.clear()
         self._sessions.clear()
 
     def _expect_after(self, fact: RecordsReturned) -> None:
         """Know where the next fetch begins: it leaves before these records are handed out."""
         for found in fact.ranges:
             self._expected[found.partition] = found.end
+            self._sought.pop(found.partition, None)
 
     def _on_returned(self, fact: RecordsReturned) -> None:
         self._put_down()
@@ -133,15 +143,16 @@ class ConsumerBook:
 
     def _note(self, message: Message, response: object) -> None:
         """Count what repeats, and remember what a later row will speak of."""
-        request = message.request
         self.last_heard = message
+        if self._may_want_other_fetches(message, response):
+            self._end_idle_rounds()
         if message.kind == "Metadata":
-            self.last_metadata = request, response
-        elif message.kind == "Heartbeat" or message.is_repeat:
-            if error_of(response) == "NONE":
-                self._count(message)
-        elif isinstance(request, OffsetCommitRequest):
-            self._on_commit_answered(request, error_of(response))
+            self.last_metadata = message.request, response
+        repeats = message.kind == "Heartbeat" or message.is_repeat
+        if repeats and error_of(response) == "NONE":
+            self._count(message)
+        if isinstance(response, OffsetCommitResponse):
+            self._on_commit_answered(message, response)
         elif isinstance(response, OffsetFetchResponse):
             for group in response.groups:
                 for topic in group.topics:
@@ -149,6 +160,14 @@ class ConsumerBook:
                         if found.committed_offset >= 0:
                             place = topic.name, found.partition_index
                             self._committed[place] = found.committed_offset
+
+    def _may_want_other_fetches(self, message: Message, response: object) -> bool:
+        """Whether an answer may bring a position, or another leader to fetch from."""
+        if message.kind == "Metadata":
+            return self.last_metadata is None or self.last_metadata[1] is not response
+        if isinstance(response, FetchResponse):
+            return bool(response.node_endpoints)
+        return message.kind in _FINDING_POSITIONS
 
     def _count(self, message: Message) -> None:
         if message.is_repeat:
@@ -173,20 +192,51 @@ class ConsumerBook:
         if fold.is_empty:
             fold.facts = {**message.facts, "set_by": None, "request": None, "connection": None}
 
-    def _on_commit_answered(self, request: OffsetCommitRequest, error: str) -> None:
-        kind = W.COMMIT_ACKNOWLEDGED if error == "NONE" else W.COMMIT_FAILED
+    def _on_commit_answered(self, message: Message, response: OffsetCommitResponse) -> None:
+        if message.is_repeat and error_of(response) == "NONE":
+            return  # It has been counted.
+        request = message.request
+        assert isinstance(request, OffsetCommitRequest)
+        errors = {
+            (topic.name, each.partition_index): each.error_code
+            for topic in response.topics
+            for each in topic.partitions
+        }
         for topic in request.topics:
             for each in topic.partitions:
-                if error == "NONE":
-                    self.acknowledged[topic.name, each.partition_index] = each.committed_offset
-                self._record(
-                    kind,
-                    self.cause,
-                    topic=topic.name,
-                    partition=each.partition_index,
-                    offset=each.committed_offset,
-                    error=None if error == "NONE" else error,
-                )
+                place, offset = (topic.name, each.partition_index), each.committed_offset
+                error = errors[place]
+                if error is ErrorCode.NONE:
+                    self.acknowledged[place] = offset
+                    self._record_at(W.COMMIT_ACKNOWLEDGED, place, offset)
+                else:
+                    self._record_failed(place, offset, error.name)
+
+    def _write_down(self, fact: object) -> None:
+        """What the application was told and did, as far as later rows speak of it."""
+        if isinstance(fact, CommitFailed):
+            self._on_commit_failed(fact)
+        elif isinstance(fact, PositionSought):
+            self._sought[fact.partition] = fact.offset
+            self._end_idle_rounds()
+        elif isinstance(fact, PausesChanged):
+            self._end_idle_rounds()
+
+    def _on_commit_failed(self, fact: CommitFailed) -> None:
+        """A commit came to nothing, and no answer says why."""
+        for place in sorted(fact.offsets):
+            self._record_failed(place, fact.offsets[place].offset, type(fact.error).__name__)
+
+    def _record_failed(self, place: TopicPartition, offset: int, error: str) -> None:
+        topic, partition = place
+        self._record(
+            W.COMMIT_FAILED,
+            self.cause,
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            error=error,
+        )
 
     # --- partitions ---
 
@@ -214,13 +264,15 @@ class ConsumerBook:
             self._end_idle_rounds()
 
     def _end_idle_rounds(self) -> None:
-        """Fetches that go round unplayed know nothing of new partitions; the host ends them."""
+        """Fetches that go round unplayed know nothing of what is wanted now; the host ends them."""
+        self.wants_other_since_ms = self.kernel.now_ms
 
     def _give_up(self, kind: WorldEventKind, topic: str, partition: int) -> None:
         place = topic, partition
         self._unfetched.discard(place)
         self._expected.pop(place, None)
         self._committed.pop(place, None)
+        self._sought.pop(place, None)
         self.acknowledged.pop(place, None)
         facts: Facts = {**self._owned_facts, "topic": topic, "partition": partition}
         if kind is W.PARTITION_LOST:
@@ -241,14 +293,22 @@ class ConsumerBook:
             for place in sorted(self._unfetched.intersection(session)):
                 self._unfetched.discard(place)
                 offset = session[place].fetch_offset
-                found = "committed" if self._committed.get(place) == offset else "reset"
-                self._record_position(place, offset, found)
+                self._record_position(place, offset, self._way_to(place, offset))
                 self._record_at(W.FETCH_STARTED, place, offset)
         for wanted in request.partitions:
             place = wanted.topic, wanted.partition
             expected = self._expected.get(place)
             if expected is not None and expected != wanted.fetch_offset:
-                self._record_position(place, wanted.fetch_offset, "seek or reset")
+                self._record_position(place, wanted.fetch_offset, self._way_to(place))
+
+    def _way_to(self, place: TopicPartition, first: int | None = None) -> str:
+        """How a position came to be; the `first` one may be what was committed."""
+        if place in self._sought:
+            # Where an end of the log lies is not the application's word, but going there is.
+            offset = self._sought.pop(place)
+            if first is None or offset is None or offset == first:
+                return "seek"
+        return "committed" if first is not None and self._committed.get(place) == first else "reset"
 
     def _record_position(self, place: TopicPartition, offset: int, why: str) -> None:
         self._expected[place] = offset

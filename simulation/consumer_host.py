@@ -16,7 +16,12 @@ from client.connections import Link as Opening
 from client.consumer import Consumer
 from client.messages import FetchRequest
 from client.network import ConnectionAttempted, ConnectionClosed, RequestSent
-from client.outputs import ApplicationEnded, ProcessingBegan, RecordsProcessed, RecordsReturned
+from client.outputs import (
+    ApplicationEnded,
+    ProcessingBegan,
+    RecordsProcessed,
+    RecordsReturned,
+)
 from client.states import MemberState
 from coordinator.protocol import (
     OffsetCommitRequest,
@@ -273,11 +278,17 @@ class ConsumerHost(ConsumerBook):
         elif isinstance(fact, RecordsProcessed):
             self._record_range(W.RECORDS_PROCESSED, fact.records, fact.at_ms - self._began_ms)
         elif isinstance(fact, ApplicationEnded):
-            self._put_down()
-            self._look_at_ownership()
-            error = None if fact.error is None else type(fact.error).__name__
-            stopped = self._record(W.CONSUMER_STOPPED, self.cause, error=error)
-            self._end(stopped, "stopped")
+            self._on_ended(fact)
+        else:
+            self._write_down(fact)
+
+    def _on_ended(self, fact: ApplicationEnded) -> None:
+        self._put_down()
+        self._look_at_ownership()
+        error = None if fact.error is None else type(fact.error).__name__
+        why = None if fact.error is None else str(fact.error) or None
+        stopped = self._record(W.CONSUMER_STOPPED, self.cause, error=error, detail=why)
+        self._end(stopped, "stopped")
 
     def _connect(self, fact: ConnectionAttempted) -> None:
         broker = self.brokers_of(fact.connection)
@@ -334,6 +345,7 @@ class ConsumerHost(ConsumerBook):
         self.network.send(message)
 
     def _end_idle_rounds(self) -> None:
+        super()._end_idle_rounds()
         for connection in list(self.connections.values()):
             self.on_pause(connection)
 

@@ -111,7 +111,7 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.CONSUMER_STARTED:   "A consumer begins its work.",
     WorldEventKind.CONSUMER_STOPPING:  "A consumer is asked to close; `detail` says how.",
     WorldEventKind.CONSUMER_STOPPED:   "A consumer's application has ended; `error` is what it "
-                                       "raised, if it did.",
+                                       "raised, if it did, and `detail` that in words.",
     WorldEventKind.CONSUMER_CRASHED:   "A consumer dies without a word; nothing is sent any more.",
     WorldEventKind.CONSUMER_PAUSED:    "A consumer's process stands still, all threads of it.",
     WorldEventKind.CONSUMER_RESUMED:   "It goes on, late for whatever was due.",
@@ -161,8 +161,9 @@ KINDS: Mapping[Kind, str] = {
                                        "`duration_ms`.",
     WorldEventKind.COMMIT_ACKNOWLEDGED: "A consumer hears that its position `offset` is committed; "
                                        "`cause` is the answer.",
-    WorldEventKind.COMMIT_FAILED:      "A consumer hears that a commit of `offset` is refused, or "
-                                       "never hears of it; `error` says which.",
+    WorldEventKind.COMMIT_FAILED:      "A consumer hears that a commit of `offset` is refused, and "
+                                       "`error` is the answer; or there is no answer, and `error` "
+                                       "is the exception's name.",
 
     EventKind.GROUP_CREATED:       "A group comes into being, without members.",
     EventKind.GROUP_REMOVED:       "A group is gone; `detail` says why.",
@@ -180,7 +181,8 @@ KINDS: Mapping[Kind, str] = {
                                    "awaited still.",
     EventKind.ASSIGNMENT_STORED:   "The leader's assignment is in the log.",
     EventKind.OFFSET_COMMITTED:    "The group's position in a partition is now `offset`.",
-    EventKind.COMMIT_REFUSED:      "A commit is not accepted; `error` says why.",
+    EventKind.COMMIT_REFUSED:      "A commit is not accepted, or not for all of its partitions; "
+                                   "`error` says why.",
     EventKind.OFFSET_REMOVED:      "The group's position in a partition is forgotten.",
     EventKind.WRITE_FAILED:        "The log could not take a write; `error` says why.",
     EventKind.SHARD_LOADING:       "A broker begins to read a partition of the offsets topic.",

@@ -90,13 +90,18 @@ class IdleFetches:
         for wanted in message.wanted:
             waiting = self._by_partition.setdefault((wanted.topic, wanted.partition), {})
             waiting[connection.label] = connection
-        comes_back_empty = not message.unknown
-        if comes_back_empty and connection.link.is_clear and connection.peer.is_listening:
+        if self._goes_round(message):
             self._set_sent(idle, FAR_MS)
             self.network.let_next_in(connection)
         else:
             idle.is_real = True
         self._arrange_look(connection, idle)
+
+    def _goes_round(self, message: Message) -> bool:
+        """Whether it would come back empty and be sent again as it is."""
+        peer, link = message.connection.peer, message.connection.link
+        is_latest_wish = peer.wants_other_since_ms < message.sent_ms
+        return not message.unknown and link.is_clear and peer.is_listening and is_latest_wish
 
     # --- when it is looked at again ---
 

@@ -40,6 +40,8 @@ class Message:
     unknown: int = 0
     #: Whether it commits what is committed already.
     is_repeat: bool = False
+    #: Whether the coordinator has told that it refuses this commit.
+    is_refused: bool = False
     received_ms: int = 0
     received: int | None = None
 
@@ -54,6 +56,10 @@ class Peer(Protocol):
     @property
     def is_listening(self) -> bool:
         """Whether it reads what arrives."""
+
+    @property
+    def wants_other_since_ms(self) -> int:
+        """When it last came to want other fetches than those that are under way."""
 
     def put_behind(self, connection: str, request: Request, other: Request) -> None:
         """A request ended without news and was sent again, so that this other one is before it."""

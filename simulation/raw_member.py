@@ -45,6 +45,7 @@ class RawMember:
     #: Every answer so far, in the order of arrival.
     replies: list[object] = field(factory=list, init=False)
     is_listening: bool = field(default=True, init=False)
+    wants_other_since_ms: int = field(default=-1, init=False)
     _connection: Connection | None = field(default=None, init=False)
 
     def join(
@@ -92,6 +93,21 @@ class RawMember:
                 group_id=self.group, members=(MemberIdentity(member_id=self.member_id),)
             )
         )
+
+    def forget(self) -> None:
+        """Know nothing any more of the member id it was given."""
+        self.member_id, self.generation_id = UNKNOWN_MEMBER_ID, UNKNOWN_GENERATION_ID
+
+    @property
+    def can_send(self) -> bool:
+        """Whether somebody coordinates the group and can be reached."""
+        coordinator = self.stage.coordinator_of(self.group)
+        if coordinator is None:
+            return False
+        found = self._connection
+        is_connected = found is not None and found.is_open and found.link.broker == coordinator.id
+        network = self.stage.network
+        return is_connected or network.opening(self.name, coordinator.id) is Opening.ACCEPT
 
     def send(self, request: Request, *, broker: int | None = None) -> None:
         """Send any request, to the group's coordinator unless told otherwise."""

@@ -60,6 +60,7 @@ class Listener:
 
     name: str = "ada"
     is_listening: bool = True
+    wants_other_since_ms: int = -1
     heard: list[object] = field(factory=list)
 
     def hear(self, _message: Message, response: object, _replied: int | None) -> None:
