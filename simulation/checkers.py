@@ -64,6 +64,11 @@ class Watch:
             handle(row)
 
     @property
+    def awaits_rest(self) -> bool:
+        """Whether the last disturbance was too short a time ago to ask for rest."""
+        return self._liveness is not None and self._liveness.is_waiting
+
+    @property
     def violations(self) -> tuple[Violation, ...]:
         """What has been found so far, in the order of the rows."""
         found = [violation for checker in self._checkers for violation in checker.found]

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from attrs import evolve, field, frozen
 
 from simulation.scenarios.documents import Document, parse, write
 from simulation.scenarios.expectations import Expected, expected
 from simulation.scenarios.limits import USUAL, Limits
-from simulation.scenarios.mistakes import ScenarioError
+from simulation.scenarios.mistakes import Mistake, ScenarioError
 from simulation.scenarios.parts import Cluster, Group, says
+from simulation.scenarios.playing import PlayOptions, play, simulation_of
 from simulation.scenarios.reading import document_of, read, with_changes
+from simulation.scenarios.results import RunResult
 from simulation.scenarios.script import Entry
 from simulation.scenarios.structuring import unstructure
 from simulation.scenarios.values import Name, SomeMs, Whole, name, some_time, whole
+from simulation.world import Simulation
 
 
 def _expected(value: str | Sequence[str]) -> tuple[Expected, ...]:
@@ -136,3 +139,24 @@ class Scenario:
         if mistakes:
             raise ScenarioError(mistakes)
         return read(document, type(self), limits=limits, allow_python=allow_python)
+
+    # --- letting it happen ---
+
+    def play(self, **options: Unpack[PlayOptions]) -> RunResult:
+        """Play it, or one of its variants, and say what came of it."""
+        return play(self, **options)
+
+    def simulation(self, *, variant: str | None = None, seed: int | None = None) -> Simulation:
+        """Its world with the script in place, at time 0; rows stay in memory."""
+        return simulation_of(self, variant=variant, seed=seed)
+
+
+def validate(
+    path: Path | str, *, allow_python: bool = False, limits: Limits = USUAL
+) -> tuple[Mistake, ...]:
+    """Every mistake in a file and in its variants; none if it can be played."""
+    try:
+        Scenario.from_file(path, allow_python=allow_python, limits=limits)
+    except ScenarioError as error:
+        return error.mistakes
+    return ()

@@ -1,0 +1,58 @@
+"""What came of a run: its measures, whether it was as expected, and what the checkers say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, frozen
+
+from simulation.measures import Measures, Number
+from simulation.scenarios.expectations import ExpectationResult
+from simulation.violations import Violation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from simulation.scenarios.scenario import Scenario
+
+
+@frozen(kw_only=True)
+class RunResult:
+    """One run of a scenario, or of one of its variants."""
+
+    #: As it was played: one variant, and none left to choose.
+    scenario: Scenario
+    variant: str
+    seed: int
+    #: The run's name in its rows.
+    run: str
+    ended_ms: int
+    events: int
+    measures: Measures
+    expectations: tuple[ExpectationResult, ...]
+    violations: tuple[Violation, ...]
+    #: Whether groups were asked to come to rest, and what came of it, in words.
+    liveness: str
+    #: Its run directory, if it was recorded.
+    path: Path | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether everything was as expected and no checker has found anything."""
+        return not self.violations and all(each.holds for each in self.expectations)
+
+    def figures(self) -> dict[str, Number]:
+        """The run's own figures, by the names of the measures."""
+        return self.measures.figures()
+
+    def outcome(self) -> dict[str, Any]:
+        """The same as plain data, for `run.json`."""
+        return {
+            "ended_ms": self.ended_ms,
+            "events": self.events,
+            "held": self.held,
+            "figures": self.figures(),
+            "expectations": [asdict(each) for each in self.expectations],
+            "violations": [str(each) for each in self.violations],
+            "liveness": self.liveness,
+        }
