@@ -8,6 +8,7 @@ socket selector. Opening a connection takes no time: the host says beforehand ho
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from enum import Enum
 
 from attrs import define, field
@@ -50,6 +51,8 @@ class ConnectionStates:
     reconnect_backoff: ExponentialBackoff
     setup_timeout: ExponentialBackoff
     _nodes: dict[str, _NodeState] = field(factory=dict)
+    #: How many connections are being opened.
+    _connecting: int = 0
 
     def state_of(self, connection: str) -> ConnectionState | None:
         """The state, or None for one that was never tried."""
@@ -94,6 +97,11 @@ class ConnectionStates:
         return self.state_of(connection) is ConnectionState.READY
 
     @property
+    def has_connecting(self) -> bool:
+        """Whether any connection is being opened."""
+        return self._connecting > 0
+
+    @property
     def has_ready(self) -> bool:
         """Whether any connection is ready."""
         return any(node.state is ConnectionState.READY for node in self._nodes.values())
@@ -113,14 +121,15 @@ class ConnectionStates:
                 self.reconnect_backoff.backoff_ms(0),
                 self.setup_timeout.backoff_ms(0),
             )
+            self._connecting += node is None or node.state is not ConnectionState.CONNECTING
             return
         node.last_attempt_ms = now_ms
-        node.state = ConnectionState.CONNECTING
+        self._move(node, ConnectionState.CONNECTING)
 
     def ready(self, connection: str) -> None:
         """The attempt succeeded."""
         node = self._nodes[connection]
-        node.state = ConnectionState.READY
+        self._move(node, ConnectionState.READY)
         node.failed_attempts = 0
         node.reconnect_backoff_ms = self.reconnect_backoff.backoff_ms(0)
         self._reset_setup_timeout(node)
@@ -136,10 +145,12 @@ class ConnectionStates:
             node.setup_timeout_ms = self.setup_timeout.backoff_ms(node.failed_connect_attempts)
         else:
             self._reset_setup_timeout(node)
-        node.state = ConnectionState.DISCONNECTED
+        self._move(node, ConnectionState.DISCONNECTED)
 
     def timed_out(self, now_ms: int) -> list[str]:
         """The attempts that have taken too long."""
+        if not self._connecting:
+            return []
         return [
             connection
             for connection, node in self._nodes.items()
@@ -147,10 +158,11 @@ class ConnectionStates:
             and now_ms - node.last_attempt_ms > node.setup_timeout_ms
         ]
 
-    def shift(self, by_ms: int) -> None:
-        """Move every time that is kept here."""
-        for node in self._nodes.values():
-            node.last_attempt_ms += by_ms
+    def _move(self, node: _NodeState, state: ConnectionState) -> None:
+        self._connecting += (state is ConnectionState.CONNECTING) - (
+            node.state is ConnectionState.CONNECTING
+        )
+        node.state = state
 
     def _reset_setup_timeout(self, node: _NodeState) -> None:
         node.failed_connect_attempts = 0
@@ -181,13 +193,21 @@ class Channel:
     state: ChannelState
     inbound: deque[object] = field(factory=deque)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state is ChannelState.CUT or self.state is ChannelState.REFUSED
+
 
 @define(eq=False)
 class Received:
     """What one look at the network brought: one reply per connection, and those that went."""
 
-    replies: list[tuple[str, object]] = field(factory=list)
-    gone: list[str] = field(factory=list)
+    replies: Sequence[tuple[str, object]] = ()
+    gone: Sequence[str] = ()
+
+
+_NOTHING = Received()
 
 
 @define(eq=False)
@@ -198,18 +218,31 @@ class Channels:
     _open: dict[str, Channel] = field(factory=dict)
     #: Whether the present or next wait ends at once: something was sent, opened or called.
     _woken: bool = False
+    #: How many replies and ends of connections wait to be noticed.
+    _news: int = 0
 
     def open(self, connection: str) -> Link:
         """Open a connection; an accepted one also ends the next wait."""
         link = self.links.get(connection, Link.ACCEPT)
+        self.close(connection)
         self._open[connection] = Channel(_OPENED_AS[link])
         if link is Link.ACCEPT:
             self._woken = True
+        elif link is Link.REFUSE:
+            self._news += 1
         return link
 
     def close(self, connection: str) -> Channel | None:
         """Give up a connection and what has arrived on it."""
-        return self._open.pop(connection, None)
+        channel = self._open.pop(connection, None)
+        if channel is not None:
+            self._news -= len(channel.inbound) + channel.is_over
+        return channel
+
+    def arrive(self, connection: str, reply: object) -> None:
+        """A reply comes in on an open connection."""
+        self._open[connection].inbound.append(reply)
+        self._news += 1
 
     def get(self, connection: str) -> Channel | None:
         """The channel, if the connection is open or being opened."""
@@ -238,25 +271,25 @@ class Channels:
         channel = self._open.get(connection)
         if channel is not None and channel.state is ChannelState.OPEN:
             channel.state = ChannelState.CUT
+            self._news += 1
 
     def has_events(self) -> bool:
         """Whether a wait would end at once."""
-        return self._woken or any(
-            channel.inbound or channel.state in (ChannelState.REFUSED, ChannelState.CUT)
-            for channel in self._open.values()
-        )
+        return self._woken or self._news > 0
 
     def receive(self) -> Received:
         """Take what there is: from each connection one reply, or the news that it is gone."""
         self._woken = False
-        received = Received()
-        for connection, channel in list(self._open.items()):
-            if channel.state is ChannelState.REFUSED:
-                received.gone.append(connection)
-            elif channel.inbound:
-                received.replies.append((connection, channel.inbound.popleft()))
-            elif channel.state is ChannelState.CUT:
-                received.gone.append(connection)
-        for connection in received.gone:
-            del self._open[connection]
-        return received
+        if not self._news:
+            return _NOTHING
+        replies: list[tuple[str, object]] = []
+        gone: list[str] = []
+        for connection, channel in self._open.items():
+            if channel.inbound:
+                replies.append((connection, channel.inbound.popleft()))
+            elif channel.is_over:
+                gone.append(connection)
+        self._news -= len(replies)
+        for connection in gone:
+            self.close(connection)
+        return Received(replies, gone)

@@ -78,14 +78,14 @@ class Consumer:
         A host that knows which request it answers says so: `to` must then be that oldest one.
         """
         self._advance(now_ms)
-        channel = self.calls.client.network.channels.get(connection)
-        unanswered = self.calls.client.network.in_flight(connection)
-        if channel is None or len(unanswered) <= len(channel.inbound):
+        network = self.calls.client.network
+        channel = network.channels.get(connection)
+        if channel is None or network.in_flight_count_of(connection) <= len(channel.inbound):
             raise UnknownRequest(f"nothing unanswered is in flight on {connection}")
-        oldest = unanswered[len(channel.inbound)].request
+        oldest = network.in_flight(connection)[len(channel.inbound)].request
         if to is not None and oldest is not to:
             raise UnknownRequest(f"{oldest} is unanswered on {connection} before {to}")
-        channel.inbound.append(reply)
+        network.channels.arrive(connection, reply)
         return self._settled()
 
     def on_disconnect(self, connection: str, now_ms: int) -> tuple[object, ...]:
@@ -153,14 +153,6 @@ class Consumer:
     def in_flight(self) -> list[ClientRequest]:
         """The requests that have been sent and have not ended."""
         return self.calls.client.network.in_flight()
-
-    def shift(self, by_ms: int) -> None:
-        """Move the clock, every deadline and every remembered time, as if all began later."""
-        self.clock.shift(by_ms)
-        self.threads.shift(by_ms)
-        self.calls.client.shift(by_ms)
-        self.calls.metadata.shift(by_ms)
-        self.calls.subscriptions.shift(by_ms)
 
     def tell(self, fact: object) -> None:
         """Put a fact between the others; an application may tell its own."""

@@ -60,9 +60,9 @@ class Discovery:
 
     async def ensure_ready(self, timer: Timer, *, wakeups: bool = True) -> bool:
         """Find the coordinator within the time; at least one try."""
+        if not self.is_unknown():
+            return True
         with self.threads.locked():
-            if not self.is_unknown():
-                return True
             self._pauses = 0
             while await self._try_once(timer, wakeups=wakeups):
                 if not self.is_unknown() or timer.is_expired:

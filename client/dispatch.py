@@ -62,6 +62,11 @@ class ConsumerNetworkClient:
     _unsent: dict[BrokerNode, deque[_Unsent]] = field(factory=dict)
     _completions: deque[_Completion] = field(factory=deque)
     _pending_disconnects: deque[BrokerNode] = field(factory=deque)
+    _delay_ms_max: int = field(init=False)
+
+    @_delay_ms_max.default
+    def _longest_wait(self) -> int:
+        return min(self.config.heartbeat_interval_ms, MAX_POLL_TIMEOUT_MS)
 
     # --- sending ----------------------------------------------------------------------------------
 
@@ -103,9 +108,14 @@ class ConsumerNetworkClient:
         return bool(self._unsent.get(node)) or self.network.has_in_flight(node.connection)
 
     @property
+    def has_unsent(self) -> bool:
+        """Whether anything is queued."""
+        return any(self._unsent.values())
+
+    @property
     def has_any_pending(self) -> bool:
         """Whether anything is queued or in flight."""
-        return any(self._unsent.values()) or self.network.in_flight_count > 0
+        return self.network.in_flight_count > 0 or self.has_unsent
 
     # --- wakeups ----------------------------------------------------------------------------------
 
@@ -126,9 +136,11 @@ class ConsumerNetworkClient:
         self, timer: Timer, should_block: ShouldBlock | None = None, *, wakeups: bool = True
     ) -> None:
         """Make one network pass, waiting for news at most as long as the timer runs."""
-        await self._fire_completions()
-        self._handle_pending_disconnects()
-        delay_ms = self._try_send(timer.current_ms)
+        if self._completions:
+            await self._fire_completions()
+        if self._pending_disconnects:
+            self._handle_pending_disconnects()
+        delay_ms = self._try_send(timer.current_ms) if self._unsent else self._delay_ms_max
         timeout_ms = 0
         if not self._completions and (should_block is None or should_block()):
             timeout_ms = min(timer.remaining_ms, delay_ms)
@@ -136,13 +148,16 @@ class ConsumerNetworkClient:
                 timeout_ms = min(timeout_ms, self.config.retry_backoff_ms)
         await self.network.poll(timeout_ms, timer.current_ms)
         timer.update()
-        self._check_disconnects()
-        if wakeups:
+        if self._unsent:
+            self._check_disconnects()
+        if wakeups and self._wakeup:
             self.maybe_trigger_wakeup()
-        self._try_send(timer.current_ms)
-        self._fail_expired(timer.current_ms)
-        self._unsent = {node: queue for node, queue in self._unsent.items() if queue}
-        await self._fire_completions()
+        if self._unsent:
+            self._try_send(timer.current_ms)
+            self._fail_expired(timer.current_ms)
+            self._unsent = {node: queue for node, queue in self._unsent.items() if queue}
+        if self._completions:
+            await self._fire_completions()
         self.metadata.maybe_throw_any()
         self.threads.run_due_heartbeats()
 
@@ -162,7 +177,8 @@ class ConsumerNetworkClient:
     async def transmit_sends(self) -> None:
         """Put on the wire what is queued, handling nothing that comes back."""
         now_ms = self.clock.now_ms
-        self._try_send(now_ms)
+        if self._unsent:
+            self._try_send(now_ms)
         await self.network.poll(0, now_ms)
 
     async def await_metadata_update(self, timer: Timer) -> bool:
@@ -195,18 +211,11 @@ class ConsumerNetworkClient:
         if duration_ms > 0:
             await Wait(WaitKind.SLEEP, min(NEVER, self.clock.now_ms + duration_ms))
 
-    def shift(self, by_ms: int) -> None:
-        """Move every time that is kept here."""
-        self.network.shift(by_ms)
-        for queue in self._unsent.values():
-            for unsent in queue:
-                unsent.request.created_ms += by_ms
-
     # --- inside a pass ----------------------------------------------------------------------------
 
     def _try_send(self, now_ms: int) -> int:
         """Send what can be sent; say after how long more might be."""
-        delay_ms = min(self.config.heartbeat_interval_ms, MAX_POLL_TIMEOUT_MS)
+        delay_ms = self._delay_ms_max
         states = self.network.states
         for node in filled_with_nodes(self._unsent):
             queue = self._unsent[node]

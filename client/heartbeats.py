@@ -14,7 +14,7 @@ from client.backoff import ExponentialBackoff
 from client.errors import FencedInstanceIdException, RebalanceInProgressException
 from client.settings import ConsumerConfig
 from client.threads import HeartbeatTurns
-from client.timers import NEVER, Clock, Timer, Wait, WaitKind
+from client.timers import NEVER, Clock, Wait, WaitKind
 
 if TYPE_CHECKING:
     from client.membership import Membership
@@ -22,80 +22,77 @@ if TYPE_CHECKING:
 
 @define(eq=False, kw_only=True)
 class Heartbeat:
-    """The heartbeat, session and poll timers of a member."""
+    """The heartbeat, session and poll timers of a member.
+
+    Kafka's three timers are always updated together, so here they share the time of the last
+    update, and each is its deadline.
+    """
 
     config: ConsumerConfig
     clock: Clock
     retry_backoff: ExponentialBackoff
-    heartbeat_timer: Timer = field(init=False)
-    session_timer: Timer = field(init=False)
-    poll_timer: Timer = field(init=False)
+    _current_ms: int = field(init=False)
+    _beat_at_ms: int = field(default=0, init=False)
+    _session_ends_ms: int = field(default=0, init=False)
+    _poll_ends_ms: int = field(default=0, init=False)
     _failures: int = 0
 
     def __attrs_post_init__(self) -> None:
         """Start all three."""
-        self.heartbeat_timer = self.clock.timer(self.config.heartbeat_interval_ms)
-        self.session_timer = self.clock.timer(self.config.session_timeout_ms)
-        self.poll_timer = self.clock.timer(self.config.max_poll_interval_ms)
+        self._current_ms = self.clock.now_ms
+        self.reset_timeouts()
 
     def polled(self, now_ms: int) -> None:
         """The application polls."""
-        self._update(now_ms)
-        self.poll_timer.reset(self.config.max_poll_interval_ms)
+        self._poll_ends_ms = self._update(now_ms) + self.config.max_poll_interval_ms
 
     def sent(self, now_ms: int) -> None:
         """A heartbeat leaves; the next is due an interval later, answer or not."""
-        self._update(now_ms)
-        self.heartbeat_timer.reset(self.config.heartbeat_interval_ms)
+        self._beat_at_ms = self._update(now_ms) + self.config.heartbeat_interval_ms
 
     def received(self) -> None:
         """A heartbeat was answered well."""
-        self._update(self.clock.now_ms)
         self._failures = 0
-        self.session_timer.reset(self.config.session_timeout_ms)
+        self.reset_session_timeout()
 
     def failed(self) -> None:
         """A heartbeat was not; the next is due after a back-off."""
-        self._update(self.clock.now_ms)
-        self.heartbeat_timer.reset(self.retry_backoff.backoff_ms(self._failures))
+        backoff_ms = self.retry_backoff.backoff_ms(self._failures)
+        self._beat_at_ms = self._update(self.clock.now_ms) + backoff_ms
         self._failures += 1
 
     def reset_timeouts(self) -> None:
         """A new generation begins."""
-        self._update(self.clock.now_ms)
-        self.session_timer.reset(self.config.session_timeout_ms)
-        self.poll_timer.reset(self.config.max_poll_interval_ms)
-        self.heartbeat_timer.reset(self.config.heartbeat_interval_ms)
+        now_ms = self.clock.now_ms
+        self.reset_session_timeout()
+        self.polled(now_ms)
+        self.sent(now_ms)
 
     def reset_session_timeout(self) -> None:
         """The coordinator was found."""
-        self._update(self.clock.now_ms)
-        self.session_timer.reset(self.config.session_timeout_ms)
+        self._session_ends_ms = self._update(self.clock.now_ms) + self.config.session_timeout_ms
 
     def is_due(self, now_ms: int) -> bool:
         """Whether the next heartbeat should leave."""
-        self._update(now_ms)
-        return self.heartbeat_timer.is_expired
+        return self._update(now_ms) >= self._beat_at_ms
 
     def time_to_next_ms(self, now_ms: int) -> int:
         """How long until the next heartbeat is due."""
-        self._update(now_ms)
-        return self.heartbeat_timer.remaining_ms
+        return max(0, self._beat_at_ms - self._update(now_ms))
 
     def session_expired(self, now_ms: int) -> bool:
         """Whether the coordinator has been silent for a whole session."""
-        self._update(now_ms)
-        return self.session_timer.is_expired
+        return self._update(now_ms) >= self._session_ends_ms
 
     def poll_expired(self, now_ms: int) -> bool:
         """Whether the application has not polled for too long."""
-        self._update(now_ms)
-        return self.poll_timer.is_expired
+        return self._update(now_ms) >= self._poll_ends_ms
 
-    def _update(self, now_ms: int) -> None:
-        self.heartbeat_timer.update(now_ms)
-        self.session_timer.update(now_ms)
-        self.poll_timer.update(now_ms)
+    def _update(self, now_ms: int) -> int:
+        """The time of the latest update, this one or one with a later time."""
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
+        return self._current_ms
 
 
 @define(eq=False)

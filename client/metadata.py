@@ -204,13 +204,6 @@ class ConsumerMetadata:
             )
         return list(updated)
 
-    def shift(self, by_ms: int) -> None:
-        """Move every time that is kept here."""
-        if self.last_refresh_ms != LONG_AGO:
-            self.last_refresh_ms += by_ms
-        if self.last_successful_refresh_ms != LONG_AGO:
-            self.last_successful_refresh_ms += by_ms
-
     def _view_of(self, reply: MetadataResponse) -> ClusterView:
         partitions: dict[TopicPartition, PartitionMetadata] = {}
         topic_ids = {

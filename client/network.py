@@ -90,6 +90,9 @@ class NetworkClient:
     versions_known: set[str] = field(factory=set)
     is_closed: bool = False
     _in_flight: dict[str, deque[ClientRequest]] = field(factory=dict)
+    #: How many requests are in flight, and a time before which none of them is overdue.
+    in_flight_count: int = field(default=0, init=False)
+    _overdue_from_ms: int = field(default=NEVER, init=False)
     _aborted: list[ClientRequest] = field(factory=list)
     _last_request_id: int = 0
     #: The version of the Metadata request that is in flight.
@@ -109,10 +112,9 @@ class NetworkClient:
             return list(self._in_flight.get(connection, ()))
         return [request for queue in self._in_flight.values() for request in queue]
 
-    @property
-    def in_flight_count(self) -> int:
-        """How many requests have been sent and have not ended."""
-        return sum(map(len, self._in_flight.values()))
+    def in_flight_count_of(self, connection: str) -> int:
+        """How many requests on this connection have not ended."""
+        return len(self._in_flight.get(connection, ()))
 
     def has_in_flight(self, connection: str) -> bool:
         """Whether some request on this connection has not ended."""
@@ -130,6 +132,28 @@ class NetworkClient:
         """The node with the fewest requests in flight; among equals, chance decides."""
         return self._least_loaded(now_ms).node
 
+    # --- what only a host does --------------------------------------------------------------------
+
+    def number_requests_from(self, first_id: int) -> None:
+        """Let the numbers of requests be unique among several consumers."""
+        self._last_request_id = first_id
+
+    def move_behind(self, connection: str, request: Request, other: Request) -> None:
+        """A request ended without news and left again, so that this other one is before it."""
+        queue = self._in_flight.get(connection, deque())
+        moved = next((sent for sent in queue if sent.request is request), None)
+        before = next((sent for sent in queue if sent.request is other), None)
+        if moved is not None and before is not None:
+            queue.remove(moved)
+            queue.insert(queue.index(before) + 1, moved)
+
+    def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
+        """This is when a request was sent, as far as its time-out is concerned."""
+        for sent in self._in_flight.get(connection, ()):
+            if sent.request is request:
+                sent.sent_ms = sent_ms
+                self._overdue_from_ms = min(self._overdue_from_ms, sent_ms + sent.timeout_ms + 1)
+
     # --- doing ------------------------------------------------------------------------------------
 
     def ready(self, node: BrokerNode, now_ms: int) -> bool:
@@ -145,6 +169,8 @@ class NetworkClient:
         request.sent_ms = now_ms
         connection = request.node.connection
         self._in_flight.setdefault(connection, deque()).append(request)
+        self.in_flight_count += 1
+        self._overdue_from_ms = min(self._overdue_from_ms, now_ms + request.timeout_ms + 1)
         self.channels.sent(connection)
         channel = self.channels.get(connection)
         self.tell(
@@ -167,18 +193,24 @@ class NetworkClient:
 
     async def poll(self, timeout_ms: int, now_ms: int) -> None:
         """Make one pass: refresh metadata if due, wait for news, and end what has an end."""
-        ended: list[tuple[ClientRequest, object | None]] = []
         if self._aborted:
             aborted, self._aborted = self._aborted, []
-            ended.extend((request, None) for request in aborted)
-        else:
-            metadata_ms = self._maybe_update_metadata(now_ms)
-            received = await self._select(
-                min(timeout_ms, metadata_ms, self.config.request_timeout_ms)
-            )
-            self._handle_received(received, ended)
-        for request, reply in ended:
-            request.on_end(reply)
+            for request in aborted:
+                request.on_end(None)
+            return
+        metadata_ms = self._maybe_update_metadata(now_ms)
+        timeout_ms = min(timeout_ms, metadata_ms, self.config.request_timeout_ms)
+        if self.threads.is_spinning():
+            # Passes take no time here, so a thread that only makes passes must be given some.
+            await Wait(WaitKind.NETWORK, self.clock.now_ms + 1)
+        channels = self.channels
+        if timeout_ms > 0 and not channels.has_events():
+            deadline_ms = min(NEVER, self.clock.now_ms + timeout_ms)
+            await Wait(WaitKind.NETWORK, deadline_ms, channels.has_events)
+        received = channels.receive()
+        if received.replies or received.gone or self._may_give_up:
+            for request, reply in self._ended_by(received):
+                request.on_end(reply)
 
     def close(self) -> None:
         """Close every connection."""
@@ -186,33 +218,24 @@ class NetworkClient:
         for connection in self.channels.names:
             self._close_channel(connection)
 
-    def shift(self, by_ms: int) -> None:
-        """Move every time that is kept here."""
-        self.states.shift(by_ms)
-        for request in self.in_flight() + self._aborted:
-            request.created_ms += by_ms
-            request.sent_ms += by_ms
-        start_ms = self._metadata_attempt_start_ms
-        if start_ms is not None and start_ms != LONG_AGO:
-            self._metadata_attempt_start_ms = start_ms + by_ms
-
     # --- one pass ---------------------------------------------------------------------------------
 
-    async def _select(self, timeout_ms: int) -> Received:
-        if self.threads.is_spinning():
-            # Passes take no time here, so a thread that only makes passes must be given some.
-            await Wait(WaitKind.NETWORK, self.clock.now_ms + 1)
-        if timeout_ms > 0 and not self.channels.has_events():
-            deadline_ms = min(NEVER, self.clock.now_ms + timeout_ms)
-            await Wait(WaitKind.NETWORK, deadline_ms, self.channels.has_events)
-        return self.channels.receive()
+    @property
+    def _may_give_up(self) -> bool:
+        """Whether something here can have taken too long."""
+        return (
+            self.clock.now_ms >= self._overdue_from_ms
+            or self.states.has_connecting
+            or self._metadata_attempt_start_ms is not None
+        )
 
-    def _handle_received(
-        self, received: Received, ended: list[tuple[ClientRequest, object | None]]
-    ) -> None:
+    def _ended_by(self, received: Received) -> list[tuple[ClientRequest, object | None]]:
+        """The requests that have ended with this pass, and how."""
+        ended: list[tuple[ClientRequest, object | None]] = []
         now_ms = self.clock.now_ms
         for connection, reply in received.replies:
             request = self._in_flight[connection].popleft()
+            self.in_flight_count -= 1
             if request.is_internal:
                 assert isinstance(reply, MetadataResponse)
                 self._on_metadata(reply, now_ms)
@@ -229,13 +252,20 @@ class NetworkClient:
             self._on_disconnected(connection, now_ms, lost)
         self._maybe_rebootstrap(now_ms, lost)
         ended.extend((request, None) for request in lost)
+        return ended
 
     def _with_timed_out_requests(self, now_ms: int) -> list[str]:
+        if now_ms < self._overdue_from_ms:
+            return []
         late = {
             str(queue[0].node.id): connection
             for connection, queue in self._in_flight.items()
             if any(now_ms - request.sent_ms > request.timeout_ms for request in queue)
         }
+        self._overdue_from_ms = min(
+            (request.sent_ms + request.timeout_ms + 1 for request in self.in_flight()),
+            default=NEVER,
+        )
         return [late[node_id] for node_id in filled_with_texts(late)]
 
     def _on_disconnected(self, connection: str, now_ms: int, lost: list[ClientRequest]) -> None:
@@ -248,6 +278,7 @@ class NetworkClient:
 
     def _cancel(self, connection: str, now_ms: int, lost: list[ClientRequest]) -> None:
         for request in self._in_flight.pop(connection, ()):
+            self.in_flight_count -= 1
             if request.is_internal:
                 self._fail_metadata(now_ms)
             else:

@@ -128,13 +128,6 @@ class PartitionState:
             self._preferred_replica_expires_ms = None
         return left
 
-    def shift(self, by_ms: int) -> None:
-        """Move every time that is kept here."""
-        if self.next_retry_ms is not None:
-            self.next_retry_ms += by_ms
-        if self._preferred_replica_expires_ms is not None:
-            self._preferred_replica_expires_ms += by_ms
-
     def _validate(self, position: FetchPosition) -> None:
         if position.offset_epoch is not None and position.current_leader.epoch is not None:
             self._move_to(FetchState.AWAIT_VALIDATION, position)
@@ -380,8 +373,3 @@ class SubscriptionState:
         if state.position is None or end is None:
             return None
         return end - state.position.offset
-
-    def shift(self, by_ms: int) -> None:
-        """Move every time that is kept here."""
-        for state in self._assignment.values():
-            state.shift(by_ms)

@@ -91,6 +91,8 @@ class Threads:
     @property
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
+        if not self._stalls:
+            return self._next_due_ms
         now_ms = self.clock.now_ms
         if (resumes_ms := self._runs_from(now_ms)) > now_ms:
             return resumes_ms  # What has come in the meantime is looked at then.
@@ -163,7 +165,7 @@ class Threads:
         Kafka's does when its heartbeat thread has died: the heartbeat stays due, so poll never
         waits, and burns its time on the processor.
         """
-        if self.on_heartbeat_thread:
+        if self._running_beat is not None:
             return False
         self._passes += 1
         return self._passes > _PASSES_WITHOUT_A_WAIT_MAX
@@ -179,17 +181,17 @@ class Threads:
 
     def notify(self) -> None:
         """Give the longest waiting heartbeat thread a turn; Java's `notify`, on HotSpot."""
-        waiting = [
-            beat
-            for beat in self._beats
-            if beat.has_started and not beat.is_notified and beat is not self._running_beat
-        ]
-        if waiting:
-            min(waiting, key=lambda beat: beat.order).is_notified = True
+        first: HeartbeatTurns | None = None
+        for beat in self._beats:
+            is_waiting = beat.has_started and not beat.is_notified
+            if is_waiting and beat is not self._running_beat:
+                first = beat if first is None or beat.order < first.order else first
+        if first is not None:
+            first.is_notified = True
 
     def run_due_heartbeats(self) -> None:
         """After a network pass of the application without the lock: overdue turns go first."""
-        if self.on_heartbeat_thread or self._lock_depth > 0:
+        if self._running_beat is not None or self._lock_depth > 0:
             return
         while (beat := self._due_beat()) is not None:
             self._run_beat(beat)
@@ -214,8 +216,11 @@ class Threads:
 
     def _due_beat(self) -> HeartbeatTurns | None:
         now_ms = self.clock.now_ms
-        due = [beat for beat in self._beats if beat.is_due(now_ms)]
-        return min(due, key=lambda beat: beat.order) if due else None
+        first: HeartbeatTurns | None = None
+        for beat in self._beats:
+            if beat.is_due(now_ms) and (first is None or beat.order < first.order):
+                first = beat
+        return first
 
     def _run_beat(self, beat: HeartbeatTurns) -> None:
         self._count_turn()
@@ -237,7 +242,7 @@ class Threads:
 
     def settle(self) -> None:
         """Run everything that can run at this instant."""
-        while self._runs_from(self.clock.now_ms) == self.clock.now_ms:
+        while not self._stalls or self._runs_from(self.clock.now_ms) == self.clock.now_ms:
             wait = self._wait
             if wait is not None and wait.is_over(self.clock.now_ms):
                 self._count_turn()
@@ -273,15 +278,6 @@ class Threads:
         for coroutine in coroutines:
             with suppress(RuntimeError):
                 coroutine.close()
-
-    def shift(self, by_ms: int) -> None:
-        """Move every time that is kept here."""
-        self._stalls = [(from_ms + by_ms, until_ms + by_ms) for from_ms, until_ms in self._stalls]
-        if self._wait is not None and self._wait.deadline_ms != NEVER:
-            self._wait.deadline_ms += by_ms
-        for beat in self._beats:
-            if beat.deadline_ms != NEVER:
-                beat.deadline_ms += by_ms
 
     def _count_turn(self) -> None:
         if self._turns_at_ms != self.clock.now_ms:

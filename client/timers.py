@@ -1,8 +1,7 @@
 """Virtual time inside a consumer: a clock that the host moves, and timers that read it.
 
 A timer remembers the time at which it was last updated, as Kafka's does, and answers by that
-time; where Kafka forgets to update one, so do we. Every timer that somebody still holds can be
-moved with `Clock.shift`, which is how a host jumps over quiet time.
+time; where Kafka forgets to update one, so do we.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from enum import Enum
 from typing import Any
-from weakref import WeakSet
 
-from attrs import define, field
+from attrs import define
 
 from client.errors import IllegalArgumentException
 
@@ -27,23 +25,15 @@ class Clock:
     """The consumer's time in milliseconds; its host moves it, nobody else."""
 
     now_ms: int = 0
-    _timers: WeakSet[Timer] = field(init=False, factory=WeakSet)
 
     def timer(self, timeout_ms: int) -> Timer:
         """A timer that starts now."""
         timer = Timer(self, self.now_ms, self.now_ms, NEVER, timeout_ms)
         timer.reset(timeout_ms)
-        self._timers.add(timer)
         return timer
 
-    def shift(self, by_ms: int) -> None:
-        """Move the clock and every timer; what was due in a second still is."""
-        self.now_ms += by_ms
-        for timer in self._timers:
-            timer.shift(by_ms)
 
-
-@define(eq=False, weakref_slot=True)
+@define(eq=False)
 class Timer:
     """A time limit as Kafka's `Timer` keeps it: it expires at its deadline, not after it."""
 
@@ -70,7 +60,10 @@ class Timer:
 
     def update(self, now_ms: int | None = None) -> None:
         """Look at the clock, or take a time that the caller has read already."""
-        self.current_ms = max(self.clock.now_ms if now_ms is None else now_ms, self.current_ms)
+        if now_ms is None:
+            now_ms = self.clock.now_ms
+        if now_ms > self.current_ms:
+            self.current_ms = now_ms
 
     def reset(self, timeout_ms: int) -> None:
         """Begin anew at the time of the last update; a negative limit is refused, as in Kafka."""
@@ -84,13 +77,6 @@ class Timer:
         """Begin anew now."""
         self.update()
         self.reset(timeout_ms)
-
-    def shift(self, by_ms: int) -> None:
-        """Move everything but a deadline that never comes."""
-        self.current_ms += by_ms
-        self.start_ms += by_ms
-        if self.deadline_ms != NEVER:
-            self.deadline_ms += by_ms
 
 
 class WaitKind(Enum):

@@ -96,7 +96,7 @@ class ConsumerHost(ConsumerBook):
         dice = Dice(stream_key(role.seed, f"{role.name}/choices"), self._own_ms)
         machine = Consumer(role.config, now_ms=self.kernel.now_ms, chance=dice)
         first_id = (role.number * _LIVES_OF_A_CONSUMER + self.life) * _IDS_OF_A_LIFE
-        machine.calls.client.network._last_request_id = first_id  # noqa: SLF001 (unique in a run)
+        machine.calls.client.network.number_requests_from(first_id)
         self.machine = machine
         self.show_links()
         self.running = role.program.start(machine.calls, machine.tell)
@@ -229,21 +229,13 @@ class ConsumerHost(ConsumerBook):
         """A request ended without news and was sent again, so that this other one is before it."""
         if self.machine is None:
             return
-        network = self.machine.calls.client.network
-        queue = network._in_flight.get(connection, deque())  # noqa: SLF001 (idle fetches are not played)
-        moved = next((sent for sent in queue if sent.request is request), None)
-        before = next((sent for sent in queue if sent.request is other), None)
-        if moved is not None and before is not None:
-            queue.remove(moved)
-            queue.insert(queue.index(before) + 1, moved)
+        self.machine.calls.client.network.move_behind(connection, request, other)
 
     def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
         """This is when a request was sent, as far as its time-out is concerned."""
         if self.machine is None:
             return
-        for sent in self.machine.calls.client.network.in_flight(connection):
-            if sent.request is request:
-                sent.sent_ms = sent_ms
+        self.machine.calls.client.network.set_sent(connection, request, sent_ms)
 
     # --- outputs ---
 

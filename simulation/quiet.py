@@ -140,8 +140,7 @@ class Lulls:
                 return False
             if idle.look is not None and idle.look.at_ms <= self.stage.kernel.now_ms + _WAIT_MS_MAX:
                 return False
-        unsent = machine.calls.client._unsent  # noqa: SLF001 (what waits has no other sign)
-        return not any(unsent.values())
+        return not machine.calls.client.has_unsent
 
     def _knows_the_cluster(self, host: ConsumerHost, machine: Consumer) -> bool:
         """Whether a look at metadata would bring nothing new."""

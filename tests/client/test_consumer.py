@@ -115,24 +115,6 @@ def test_rebalance_callbacks_are_told_to_the_host():
     ]
 
 
-@pytest.mark.parametrize("wait_ms", [0, 40, 1_234])
-def test_a_shifted_consumer_does_the_same_later(wait_ms):
-    plain, shifted = a_reader(), a_reader()
-    for talk in (plain, shifted):
-        talk.poll(20_000)
-        talk.advance(wait_ms)
-    by_ms = 1_000_000
-
-    shifted.consumer.shift(by_ms)
-    shifted._open = [(each, request, at + by_ms) for each, request, at in shifted._open]
-    for talk in (plain, shifted):
-        talk.forget()
-        talk.advance(15_000)
-
-    assert [{**output, "at": output["at"] + by_ms} for output in plain.outputs] == shifted.outputs
-    assert shifted.now_ms == plain.now_ms + by_ms
-
-
 def test_a_stopped_process_catches_up_when_it_is_resumed():
     talk = a_reader(**{"max.poll.interval.ms": 5_000})
 

@@ -64,16 +64,6 @@ def test_a_timer_expires_at_its_deadline():
     assert timer.is_expired
 
 
-def test_a_shifted_clock_takes_its_timers_along_but_for_deadlines_that_never_come():
-    clock = Clock(50)
-    timer, endless = clock.timer(100), clock.timer(NEVER)
-
-    clock.shift(1_000)
-
-    assert (clock.now_ms, timer.deadline_ms, timer.remaining_ms) == (1_050, 1_150, 100)
-    assert endless.deadline_ms == NEVER
-
-
 def test_a_future_tells_its_listeners_once_and_late_ones_at_once():
     heard: list[object] = []
     future: RequestFuture[int] = RequestFuture()
