@@ -189,13 +189,16 @@ class AsyncConsumer:
         poll_timer = self.clock.timer(wait_ms)
         self.is_waiting_in_poll = True
         try:
-            await self.client.poll(poll_timer, lambda: not self.fetcher.has_available_fetches)
+            await self.client.poll(poll_timer, self._should_block)
         finally:
             self.is_waiting_in_poll = False
         timer.update(poll_timer.current_ms)
         if is_endless:
             timer.reset(timer.timeout_ms)  # As if a poll had ended just now and the next begun.
         return self.fetcher.collect()
+
+    def _should_block(self) -> bool:
+        return not self.fetcher.has_available_fetches
 
     async def _send_fetches(self) -> int:
         self.positions.look_at_leaders()

@@ -75,6 +75,8 @@ class Collector:
     def collect(self, buffer: FetchBuffer) -> Collected:
         """Take what there is; an error is raised only if nothing came before it."""
         collected = Collected()
+        if buffer.is_empty:
+            return collected
         paused: list[CompletedFetch] = []
         remaining = self.config.max_poll_records
         try:

@@ -82,7 +82,12 @@ class ConnectionStates:
 
     def is_unavailable(self, connection: str, now_ms: int) -> bool:
         """Whether it is down and must not be tried yet."""
-        return self.is_disconnected(connection) and self.connection_delay_ms(connection, now_ms) > 0
+        node = self._nodes.get(connection)
+        return (
+            node is not None
+            and node.state is ConnectionState.DISCONNECTED
+            and self.connection_delay_ms(connection, now_ms) > 0
+        )
 
     def is_disconnected(self, connection: str) -> bool:
         """Whether it was tried or open, and is down."""
@@ -273,9 +278,18 @@ class Channels:
             channel.state = ChannelState.CUT
             self._news += 1
 
+    @property
+    def has_news(self) -> bool:
+        """Whether something has come."""
+        return self._news > 0
+
     def has_events(self) -> bool:
         """Whether a wait would end at once."""
         return self._woken or self._news > 0
+
+    def forget_wake(self) -> None:
+        """Let the next wait not end at once just because somebody wanted it to."""
+        self._woken = False
 
     def receive(self) -> Received:
         """Take what there is: from each connection one reply, or the news that it is gone."""

@@ -92,7 +92,7 @@ class ConsumerNetworkClient:
 
     def is_unavailable(self, node: BrokerNode) -> bool:
         """Whether a node's connection failed and must not be tried yet."""
-        return self.network.is_unavailable(node)
+        return self.network.states.is_unavailable(node.connection, self.clock.now_ms)
 
     def try_connect(self, node: BrokerNode) -> None:
         """Begin to connect, if that makes sense now."""
@@ -133,9 +133,26 @@ class ConsumerNetworkClient:
     # --- passes -----------------------------------------------------------------------------------
 
     async def poll(
-        self, timer: Timer, should_block: ShouldBlock | None = None, *, wakeups: bool = True
+        self,
+        timer: Timer,
+        should_block: ShouldBlock | None = None,
+        *,
+        wakeups: bool = True,
+        comes_back: bool = False,
     ) -> None:
-        """Make one network pass, waiting for news at most as long as the timer runs."""
+        """Make one network pass, waiting for news at most as long as the timer runs.
+
+        Of a caller that comes back at once and does the same again if the pass brought nothing,
+        Kafka's passes that only follow on a wake-up are not made.
+        """
+        if self._is_idle(timer.current_ms):
+            is_waiting = not timer.is_expired and (should_block is None or should_block())
+            if not is_waiting and not self.threads.is_spinning():
+                self.network.channels.forget_wake()
+                timer.update()
+                return
+            if comes_back:
+                self.network.channels.forget_wake()
         if self._completions:
             await self._fire_completions()
         if self._pending_disconnects:
@@ -170,7 +187,7 @@ class ConsumerNetworkClient:
     ) -> bool:
         """Make passes until the answer is there or time is up; at least one."""
         while True:
-            await self.poll(timer, future.should_block, wakeups=wakeups)
+            await self.poll(timer, future.should_block, wakeups=wakeups, comes_back=True)
             if future.is_done or timer.is_expired:
                 return future.is_done
 
@@ -212,6 +229,15 @@ class ConsumerNetworkClient:
             await Wait(WaitKind.SLEEP, min(NEVER, self.clock.now_ms + duration_ms))
 
     # --- inside a pass ----------------------------------------------------------------------------
+
+    def _is_idle(self, now_ms: int) -> bool:
+        """Whether a pass that does not wait would do nothing at all."""
+        return (
+            not (self._completions or self._unsent or self._pending_disconnects or self._wakeup)
+            and self.network.is_idle(now_ms)
+            and not self.metadata.has_error
+            and not self.threads.has_due_heartbeat
+        )
 
     def _try_send(self, now_ms: int) -> int:
         """Send what can be sent; say after how long more might be."""

@@ -81,6 +81,11 @@ class FetchBuffer:
     in_line: CompletedFetch | None = None
     _queue: deque[CompletedFetch] = field(factory=deque)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left here."""
+        return not self._queue and (self.in_line is None or self.in_line.is_consumed)
+
     def add(self, fetches: Iterable[CompletedFetch]) -> None:
         """Queue up at the end."""
         self._queue.extend(fetches)
@@ -95,11 +100,13 @@ class FetchBuffer:
 
     def has_any(self, holds: Callable[[TopicPartition], bool]) -> bool:
         """Whether something queued is of a partition of which this holds."""
-        return any(holds(fetch.partition) for fetch in self._queue)
+        return bool(self._queue) and any(holds(fetch.partition) for fetch in self._queue)
 
     @property
     def partitions(self) -> set[TopicPartition]:
         """The partitions that have something here."""
+        if self.is_empty:
+            return set()
         buffered = {fetch.partition for fetch in self._queue}
         if self.in_line is not None and not self.in_line.is_consumed:
             buffered.add(self.in_line.partition)

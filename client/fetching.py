@@ -63,6 +63,8 @@ class Fetcher:
     async def send_fetches(self) -> int:
         """Ask every broker that can be asked; say how many were."""
         wanted = self._wanted_by_node()
+        if not wanted:
+            return 0
         for node in converted_nodes(computed_for_nodes(wanted)):
             session = self._sessions.setdefault(node.id, FetchSession())
             await self._send(node, session, session.request(wanted[node]))

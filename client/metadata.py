@@ -85,8 +85,10 @@ class ConsumerMetadata:
     def time_to_next_update_ms(self, now_ms: int) -> int:
         """How long until the next refresh is due."""
         expires_ms = 0
-        if not self.update_requested:
-            expires_ms = max(self.last_successful_refresh_ms + self.metadata_max_age_ms - now_ms, 0)
+        if not (self._needs_update or self._needs_new_topics):
+            expires_ms = self.last_successful_refresh_ms + self.metadata_max_age_ms - now_ms
+            if expires_ms > self.refresh_backoff.longest_ms:
+                return expires_ms
         return max(expires_ms, self.time_to_allow_update_ms(now_ms))
 
     def current_leader(self, partition: TopicPartition) -> LeaderAndEpoch:
@@ -97,11 +99,16 @@ class ConsumerMetadata:
             return LeaderAndEpoch(None, seen)
         return LeaderAndEpoch(self.view.node(known.leader_id), known.leader_epoch)
 
+    @property
+    def has_error(self) -> bool:
+        """Whether the last answer spoke of topics that must not be used."""
+        return bool(self._unauthorized_topics or self._invalid_topics)
+
     def maybe_throw_any(self) -> None:
         """Raise, once, what the last answer said of topics that must not be used."""
-        unauthorized, invalid = self._unauthorized_topics, self._invalid_topics
-        if not unauthorized and not invalid:
+        if not self.has_error:
             return
+        unauthorized, invalid = self._unauthorized_topics, self._invalid_topics
         self._unauthorized_topics = self._invalid_topics = frozenset()
         error: KafkaException
         if unauthorized:

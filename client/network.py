@@ -124,13 +124,18 @@ class NetworkClient:
         """Whether a request may go out now; an update of metadata that is due goes first."""
         return not self._is_metadata_due(now_ms) and self._can_send(node.connection)
 
-    def is_unavailable(self, node: BrokerNode) -> bool:
-        """Whether a node's connection failed and is in its back-off."""
-        return self.states.is_unavailable(node.connection, self.clock.now_ms)
-
     def least_loaded_node(self, now_ms: int) -> BrokerNode | None:
         """The node with the fewest requests in flight; among equals, chance decides."""
         return self._least_loaded(now_ms).node
+
+    def is_idle(self, now_ms: int) -> bool:
+        """Whether a pass that does not wait would neither send nor end anything."""
+        return not (
+            self._aborted
+            or self.channels.has_news
+            or self._may_give_up
+            or self._is_metadata_due(now_ms)
+        )
 
     # --- what only a host does --------------------------------------------------------------------
 

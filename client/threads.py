@@ -189,6 +189,13 @@ class Threads:
         if first is not None:
             first.is_notified = True
 
+    @property
+    def has_due_heartbeat(self) -> bool:
+        """Whether a turn of a heartbeat thread would follow on a network pass now."""
+        if self._running_beat is not None or self._lock_depth > 0:
+            return False
+        return self._due_beat() is not None
+
     def run_due_heartbeats(self) -> None:
         """After a network pass of the application without the lock: overdue turns go first."""
         if self._running_beat is not None or self._lock_depth > 0:
