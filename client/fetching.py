@@ -94,16 +94,13 @@ class Fetcher:
         unbuffered = self.subscriptions.fetchable_partitions(buffered)
         if not unbuffered:
             return {}
-        with_buffered = self._nodes_of(buffered)
+        engaged = self._busy_nodes
+        if buffered:
+            engaged = engaged | self._nodes_of(buffered)
         wanted: dict[BrokerNode, WantedPartitions] = {}
         for partition in unbuffered:
             node = self._node_for(partition)
-            if (
-                node is None
-                or self.client.is_unavailable(node)
-                or node.id in self._busy_nodes
-                or node.id in with_buffered
-            ):
+            if node is None or node.id in engaged or self.client.is_unavailable(node):
                 continue
             wanted.setdefault(node, {})[partition] = self._fetch_of(partition)
         return wanted

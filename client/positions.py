@@ -144,13 +144,15 @@ class Positions:
             error, self._validation_error = self._validation_error, None
             raise error
         self.look_at_leaders()
+        unconfirmed = self.subscriptions.in_state(FetchState.AWAIT_VALIDATION)
+        if not unconfirmed:
+            return
         now_ms = self.client.clock.now_ms
-        waiting = self.subscriptions.where(
-            lambda state: (
-                state.fetch_state is FetchState.AWAIT_VALIDATION
-                and not state.is_backing_off(now_ms)
-            )
-        )
+        waiting = [
+            partition
+            for partition in unconfirmed
+            if not self.subscriptions.state(partition).is_backing_off(now_ms)
+        ]
         by_node: dict[BrokerNode, dict[TopicPartition, FetchPosition]] = {}
         for partition in filled(dict.fromkeys(waiting)):
             position = self.subscriptions.state(partition).position

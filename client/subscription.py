@@ -67,11 +67,6 @@ class PartitionState:
         return self.fetch_state is FetchState.FETCHING
 
     @property
-    def is_fetchable(self) -> bool:
-        """Whether records of this partition may be fetched and handed out."""
-        return not self.is_paused and not self.is_pending_revocation and self.has_valid_position
-
-    @property
     def should_initialize(self) -> bool:
         """Whether a committed offset is to be looked up."""
         return self.fetch_state is FetchState.INITIALIZING and not self.is_pending_revocation
@@ -155,6 +150,8 @@ class SubscriptionState:
     _pattern: re.Pattern[str] | None = None
     #: In the order in which partitions are fetched.
     _assignment: dict[TopicPartition, PartitionState] = field(factory=dict)
+    #: The same as a tuple, while it is true.
+    _in_order: tuple[TopicPartition, ...] | None = field(default=None, init=False)
 
     # --- topics -----------------------------------------------------------------------------------
 
@@ -226,6 +223,7 @@ class SubscriptionState:
         """Want and own nothing."""
         self.subscription = self._group_subscription = frozenset()
         self._assignment.clear()
+        self._in_order = None
         self._pattern = None
         self.type = SubscriptionType.NONE
 
@@ -254,7 +252,9 @@ class SubscriptionState:
     @property
     def assigned_partitions(self) -> tuple[TopicPartition, ...]:
         """What is owned, in the order in which it is fetched."""
-        return tuple(self._assignment)
+        if self._in_order is None:
+            self._in_order = tuple(self._assignment)
+        return self._in_order
 
     def assign_from_user(self, partitions: Iterable[TopicPartition]) -> bool:
         """Own exactly these; whether their topics are a change."""
@@ -275,6 +275,7 @@ class SubscriptionState:
         by_topic: dict[str, list[TopicPartition]] = {}
         for partition in partitions:
             by_topic.setdefault(partition.topic, []).append(partition)
+        self._in_order = None
         self._assignment = {
             partition: self._assignment.get(partition) or PartitionState()
             for same in by_topic.values()
@@ -296,6 +297,14 @@ class SubscriptionState:
         """What is known of a partition, if it is owned."""
         return self._assignment.get(partition)
 
+    def in_state(self, fetch_state: FetchState) -> list[TopicPartition]:
+        """The owned partitions whose position is like this."""
+        return [
+            partition
+            for partition, state in self._assignment.items()
+            if state.fetch_state is fetch_state
+        ]
+
     def where(self, holds: Callable[[PartitionState], bool]) -> list[TopicPartition]:
         """The owned partitions of which something holds."""
         return [partition for partition, state in self._assignment.items() if holds(state)]
@@ -309,18 +318,29 @@ class SubscriptionState:
         """Fetch it last from now on."""
         if partition in self._assignment:
             self._assignment[partition] = self._assignment.pop(partition)
+            self._in_order = None
 
     # --- positions --------------------------------------------------------------------------------
 
     @property
     def has_all_fetch_positions(self) -> bool:
         """Whether every owned partition can be read."""
-        return all(state.has_valid_position for state in self._assignment.values())
+        for state in self._assignment.values():  # noqa: SIM110 (asked in every poll)
+            if state.fetch_state is not FetchState.FETCHING:
+                return False
+        return True
 
     def is_fetchable(self, partition: TopicPartition) -> bool:
         """Whether its records may be handed out; not if its topic was dropped from the list."""
         state = self._assignment.get(partition)
-        if state is None or not state.is_fetchable:
+        return state is not None and self._is_fetchable(partition, state)
+
+    def _is_fetchable(self, partition: TopicPartition, state: PartitionState) -> bool:
+        if (
+            state.fetch_state is not FetchState.FETCHING
+            or state.is_paused
+            or state.is_pending_revocation
+        ):
             return False
         return self.type is not SubscriptionType.AUTO_TOPICS or partition.topic in self.subscription
 
@@ -328,8 +348,8 @@ class SubscriptionState:
         """What may be fetched, in order, leaving some out."""
         return [
             partition
-            for partition in self._assignment
-            if partition not in but and self.is_fetchable(partition)
+            for partition, state in self._assignment.items()
+            if self._is_fetchable(partition, state) and partition not in but
         ]
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:

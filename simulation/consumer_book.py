@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from client.consumer import Consumer
+from client.membership import Generation
 from client.messages import FetchPartition, FetchRequest, FetchResponse
 from client.outputs import CommitFailed, PausesChanged, PositionSought, RecordsReturned
 from client.records import RecordRange
@@ -82,6 +83,9 @@ class ConsumerBook:
     _sessions: dict[str, dict[TopicPartition, FetchPartition]] = field(factory=dict, init=False)
     _in_hand: tuple[RecordRange, ...] = field(default=(), init=False)
     _began_ms: int = field(default=0, init=False)
+    #: Who it is, and the generation of which that is true.
+    _facts: Facts = field(factory=Facts, init=False)
+    _generation: Generation | None = field(default=None, init=False)
 
     @property
     def name(self) -> str:
@@ -90,12 +94,17 @@ class ConsumerBook:
 
     def facts(self) -> Facts:
         """Who it is, as of now."""
+        group = None if self.machine is None else self.machine.calls.group
+        generation = None if group is None else group.membership.generation
+        if generation is not self._generation or not self._facts:
+            self._generation, self._facts = generation, self._facts_in(generation)
+        return self._facts
+
+    def _facts_in(self, generation: Generation | None) -> Facts:
         facts: Facts = {"group": self.role.group, "client": self.name}
         if self.role.config.group_instance_id is not None:
             facts["instance"] = self.role.config.group_instance_id
-        group = None if self.machine is None else self.machine.calls.group
-        if group is not None:
-            generation = group.membership.generation
+        if generation is not None:
             if generation.member_id != UNKNOWN_MEMBER_ID:
                 facts["member"] = generation.member_id
             if generation.generation_id >= 0:

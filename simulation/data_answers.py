@@ -96,31 +96,34 @@ class DataAnswers:
         Partitions that are unknown keep the others from waiting only if they are more than before.
         """
         room = request.max_bytes // RECORD_BYTES
+        is_full = request.session_epoch == INITIAL_SESSION_EPOCH
         found: list[FetchPartitionResponse] = []
-        news: list[FetchPartitionResponse] = []
         records = unknown = 0
         is_over = False
         for each in wanted:
+            if not is_full and self._has_no_news(each, now_ms):
+                continue
             answer, count = self._fetch_one(each, max(room - records, 1), now_ms)
             records += count
-            is_error = answer.error_code is not ErrorCode.NONE
-            if is_error:
+            if answer.error_code is not ErrorCode.NONE:
                 is_unknown = answer.error_code in _UNKNOWN
                 unknown += is_unknown
                 is_over = is_over or not is_unknown
             found.append(answer)
-            if count or is_error:
-                news.append(answer)
         is_enough = records * RECORD_BYTES >= max(request.min_bytes, 1)
-        is_over = is_over or unknown > unknown_before or unknown == len(found)
+        is_over = is_over or unknown > unknown_before or unknown == len(wanted)
         if not (is_enough or is_over or at_last):
             return None
-        is_full = request.session_epoch == INITIAL_SESSION_EPOCH
         return FetchResponse(
             session_id=self._next_session(request),
-            partitions=tuple(found if is_full else news),
+            partitions=tuple(found),
             node_endpoints=self._endpoints() if is_over else (),
         )
+
+    def _has_no_news(self, wanted: FetchPartition, now_ms: int) -> bool:
+        """Whether an answer within a session would leave this partition out."""
+        log, _ = self._find(wanted)
+        return log is not None and log.end_at(now_ms) == wanted.fetch_offset >= log.start_at(now_ms)
 
     def _next_session(self, request: FetchRequest) -> int:
         if request.session_epoch == INITIAL_SESSION_EPOCH:

@@ -126,7 +126,7 @@ class Faults(Producers):
         stage.before_touching_client(client)
         for link in self._links(client, brokers):
             for connection in stage.connections_over(link):
-                facts = stage.facts_of(client)
+                facts = {**stage.facts_of(client)}
                 facts["broker"], facts["connection"] = link.broker, connection.label
                 cause = stage.recorder.record(
                     WorldEventKind.CONNECTION_RESET, stage.kernel.now_ms, None, **facts

@@ -103,11 +103,12 @@ class Connection:
     #: What a stopped link keeps of requests and of answers, and all that came behind it.
     kept_out: deque[Passage] = field(factory=deque)
     kept_in: deque[Passage] = field(factory=deque)
+    #: Its name in a recording.
+    label: str = field(init=False)
 
-    @property
-    def label(self) -> str:
-        """Its name in a recording."""
-        return f"{self.peer.name}/{self.name}"
+    def __attrs_post_init__(self) -> None:
+        """Name it."""
+        self.label = f"{self.peer.name}/{self.name}"
 
 
 @define(eq=False)
