@@ -142,32 +142,21 @@ class ConsumerNetworkClient:
     ) -> None:
         """Make one network pass, waiting for news at most as long as the timer runs.
 
-        Of a caller that comes back at once and does the same again if the pass brought nothing,
-        Kafka's passes that only follow on a wake-up are not made.
+        Passes that would do nothing are not made; neither is, for a caller that only comes back,
+        one whose wait would end at once because of a wake-up.
         """
         if self._is_idle(timer.current_ms):
             is_waiting = not timer.is_expired and (should_block is None or should_block())
-            if not is_waiting and not self.threads.is_spinning():
-                self.network.channels.forget_wake()
+            if self._is_over_at_once(is_waiting=is_waiting, comes_back=comes_back):
                 timer.update()
                 return
-            if comes_back:
-                self.network.channels.forget_wake()
         if self._completions:
             await self._fire_completions()
-        if self._pending_disconnects:
-            self._handle_pending_disconnects()
-        delay_ms = self._try_send(timer.current_ms) if self._unsent else self._delay_ms_max
-        timeout_ms = 0
-        if not self._completions and (should_block is None or should_block()):
-            timeout_ms = min(timer.remaining_ms, delay_ms)
-            if self.network.in_flight_count == 0:
-                timeout_ms = min(timeout_ms, self.config.retry_backoff_ms)
-        await self.network.poll(timeout_ms, timer.current_ms)
+        self._handle_pending_disconnects()
+        await self.network.poll(self._timeout_ms(timer, should_block), timer.current_ms)
         timer.update()
-        if self._unsent:
-            self._check_disconnects()
-        if wakeups and self._wakeup:
+        self._check_disconnects()
+        if wakeups:
             self.maybe_trigger_wakeup()
         if self._unsent:
             self._try_send(timer.current_ms)
@@ -239,6 +228,21 @@ class ConsumerNetworkClient:
             and not self.threads.has_due_heartbeat
         )
 
+    def _is_over_at_once(self, *, is_waiting: bool, comes_back: bool) -> bool:
+        """Do what is left of a pass that finds nothing to do; whether that was all of it."""
+        if comes_back or not is_waiting:
+            self.network.channels.forget_wake()
+        return not is_waiting and not self.threads.is_spinning()
+
+    def _timeout_ms(self, timer: Timer, should_block: ShouldBlock | None) -> int:
+        """Send what can be sent; say how long to wait for news."""
+        delay_ms = self._try_send(timer.current_ms) if self._unsent else self._delay_ms_max
+        if self._completions or not (should_block is None or should_block()):
+            return 0
+        if self.network.in_flight_count == 0:
+            delay_ms = min(delay_ms, self.config.retry_backoff_ms)
+        return min(timer.remaining_ms, delay_ms)
+
     def _try_send(self, now_ms: int) -> int:
         """Send what can be sent; say after how long more might be."""
         delay_ms = self._delay_ms_max
@@ -270,6 +274,8 @@ class ConsumerNetworkClient:
             self.network.disconnect(node.connection)
 
     def _check_disconnects(self) -> None:
+        if not self._unsent:
+            return
         for node in filled_with_nodes(self._unsent):
             if self.network.states.is_disconnected(node.connection):
                 self._fail_unsent(node)

@@ -90,8 +90,7 @@ class Heartbeat:
 
     def _update(self, now_ms: int) -> int:
         """The time of the latest update, this one or one with a later time."""
-        if now_ms > self._current_ms:
-            self._current_ms = now_ms
+        self._current_ms = max(self._current_ms, now_ms)
         return self._current_ms
 
 

@@ -62,8 +62,7 @@ class Timer:
         """Look at the clock, or take a time that the caller has read already."""
         if now_ms is None:
             now_ms = self.clock.now_ms
-        if now_ms > self.current_ms:
-            self.current_ms = now_ms
+        self.current_ms = max(self.current_ms, now_ms)
 
     def reset(self, timeout_ms: int) -> None:
         """Begin anew at the time of the last update; a negative limit is refused, as in Kafka."""

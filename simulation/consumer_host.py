@@ -6,7 +6,6 @@ go on the wire, and what the application was given, did and lost is recorded.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 

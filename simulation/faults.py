@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from simulation.chance import draw, stream_key, wait_ms
 from simulation.durations import Duration, milliseconds
-from simulation.events import WorldEventKind
+from simulation.events import Facts, WorldEventKind
 from simulation.network import Link
 from simulation.producers import Producers
 
@@ -126,7 +126,7 @@ class Faults(Producers):
         stage.before_touching_client(client)
         for link in self._links(client, brokers):
             for connection in stage.connections_over(link):
-                facts = {**stage.facts_of(client)}
+                facts: Facts = {**stage.facts_of(client)}
                 facts["broker"], facts["connection"] = link.broker, connection.label
                 cause = stage.recorder.record(
                     WorldEventKind.CONNECTION_RESET, stage.kernel.now_ms, None, **facts

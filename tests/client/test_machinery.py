@@ -9,7 +9,7 @@ from client.errors import CoordinatorNotAvailableException, KafkaException
 from client.futures import RequestFuture, failed_future, no_coordinator
 from client.java_maps import copied, filled, filled_with_nodes, filled_with_texts
 from client.partitions import TopicPartition, broker_node
-from client.timers import NEVER, Clock
+from client.timers import Clock
 
 
 class Fixed(NoChance):
