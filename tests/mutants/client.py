@@ -136,8 +136,8 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/subscription.py",
-        line="return not self.is_paused and not self.is_pending_revocation and",
-        faulty="return not self.is_paused and",
+        line="or state.is_pending_revocation",
+        faulty="",
         says="Partitions are read on while they are being given up.",
     ),
     Fault(
