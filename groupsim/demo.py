@@ -22,9 +22,9 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from simulation.errors import SimulationError
-from simulation.recording import record_run
+from simulation.recording import record
 from simulation.run_directory import read_run_file
-from simulation.story import Story
+from simulation.scenarios import Scenario
 from spark_bridge import columns as c
 from spark_bridge.errors import SparkBridgeError
 from spark_bridge.ingest import read_events
@@ -35,6 +35,8 @@ from spark_bridge.timeline import detections, state_intervals
 WRONG_USE = 2
 
 NOBODY = "nobody"
+
+STORY = Path(__file__).parent / "scenarios" / "leader_dies.yaml"
 
 #: How an owner's time with a partition ended, in a word.
 ENDINGS = {"partition_revoked": "given up", "partition_lost": "crashed"}
@@ -198,7 +200,9 @@ def main(
         folder = out or Path(stack.enter_context(TemporaryDirectory(prefix="groupsim-")))
         try:
             with voice.while_working("Playing the story"):
-                run_directory = record_run(Story(), folder)
+                story = Scenario.from_file(STORY)
+                run_directory = folder / story.name
+                record(story, run_directory)
             with voice.while_working("Starting Spark, which takes about ten seconds"):
                 spark = local_session()
             with voice.while_working("Asking Spark"):

@@ -30,10 +30,15 @@ class RunFile:
     """What `run.json` says: enough to play the run again and to know what came of it."""
 
     run: str
+    #: As it was played, in the form of a file; one variant, and none left to choose.
     scenario: Mapping[str, Any]
     seed: int
     versions: Mapping[str, str]
     outcome: Mapping[str, Any]
+    #: Which variant of the scenario, or its name where it has none.
+    variant: str = ""
+    #: Whether what is repeated is counted ("folded") or told each time ("full").
+    detail: str = "folded"
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> str:

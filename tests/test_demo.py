@@ -5,10 +5,10 @@ import typer
 from pyspark.sql import Row
 
 from groupsim import demo
-from simulation.recording import record_run
+from simulation.recording import record
 from simulation.run_directory import read_run_file
-from simulation.story import Story
 from spark_bridge import columns as c
+from tests.support.stories import the_leader_dies
 
 DEATH = {c.CLIENT: "ada", c.GROUP: "checkout", c.CRASHED_MS: 20_000}
 NOTICED = Row(**DEATH, **{c.REMOVED_MS: 63_090, c.REASON: "its session expired"})
@@ -50,11 +50,12 @@ def test_the_demo_tells_the_whole_story_in_two_tables_and_a_sentence(tmp_path, c
         " it over, orders-1 had no owner for 43.019 s until bea took it over."
     )
     assert "Starting Spark" in printed.err
-    assert read_run_file(tmp_path / "leader_dies-seed-0").scenario["title"] == Story().title
+    played = read_run_file(tmp_path / "leader_dies").scenario
+    assert played["title"] == the_leader_dies().title
 
 
 def test_a_recording_that_is_there_already_is_kept_and_said_so(tmp_path, capsys):
-    record_run(Story(), tmp_path)
+    record(the_leader_dies(), tmp_path / "leader_dies")
 
     with pytest.raises(typer.Exit) as stop:
         demo.main(out=tmp_path)

@@ -7,18 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from simulation.recording import record_run
-from simulation.story import Story
+from simulation.recording import record
+from tests.support.stories import the_leader_dies
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = """
 import sys
 from pathlib import Path
-from simulation.recording import record_run
-from simulation.story import Story, StoryMember
+from simulation.recording import record
+from tests.support.stories import the_leader_dies
 
-crowd = tuple(StoryMember(f"member-{n}", 7 * n) for n in range(25))
-record_run(Story(members=crowd, partitions=60, assignor="sticky"), Path(sys.argv[1]), seed=5)
+crowd = [f"member-{n}" for n in range(25)]
+story = the_leader_dies(members=crowd, stagger="7ms", partitions=60, assignor="sticky")
+record(story, Path(sys.argv[1]) / "leader_dies", seed=5)
 """
 
 
@@ -39,14 +40,14 @@ def test_two_processes_with_different_hash_seeds_record_the_same_bytes(tmp_path)
     second = recorded_under("2", tmp_path / "two")
 
     assert sorted(first) == [
-        "leader_dies-seed-5/events/part-0.parquet",
-        "leader_dies-seed-5/run.json",
+        "leader_dies/events/part-0.parquet",
+        "leader_dies/run.json",
     ]
     assert first == second
 
 
 def test_a_second_run_in_the_same_process_records_the_same_bytes(tmp_path):
-    record_run(Story(), tmp_path / "one")
-    record_run(Story(), tmp_path / "two")
+    record(the_leader_dies(), tmp_path / "one")
+    record(the_leader_dies(), tmp_path / "two")
 
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")

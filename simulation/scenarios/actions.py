@@ -8,6 +8,7 @@ stagehands.py. An action with a `short` key can be written without it: `crash: a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from typing import ClassVar, TypeVar
 
@@ -256,6 +257,10 @@ class Autoscale(Action):
 # --- a raw member ---
 
 
+def _assignors(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 @frozen(kw_only=True)
 class Raw(Action):
     """Send one request as a client that does what it is told and nothing else."""
@@ -270,7 +275,9 @@ class Raw(Action):
         default=(), converter=names, metadata=says("with a join: the topics")
     )
     assignors: tuple[str, ...] = field(
-        default=("range",), converter=tuple, metadata=says("with a join: what it can assign by")
+        default=("range",),
+        converter=_assignors,
+        metadata=says("with a join: what it can assign by"),
     )
     session_timeout: Ms = field(
         default=Ms(45_000), converter=duration, metadata=says("with a join")

@@ -6,7 +6,7 @@ documentation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -82,6 +82,10 @@ class Burst:
     every: SomeMs = field(converter=some_time, metadata=says("how often, from the start on"))
 
 
+def _rates(value: Iterable[RateFrom]) -> tuple[RateFrom, ...]:
+    return tuple(value)
+
+
 @frozen(kw_only=True)
 class Topic:
     """A topic and what is written to it."""
@@ -93,7 +97,7 @@ class Topic:
         default=rate(0), converter=rate, metadata=says("its traffic, shared by its partitions")
     )
     varying: tuple[RateFrom, ...] = field(
-        default=(), converter=tuple, metadata=says("other rates from other times on")
+        default=(), converter=_rates, metadata=says("other rates from other times on")
     )
     burst: Burst | None = field(
         default=None, metadata=says("records that come many at once, besides the steady ones")
@@ -106,6 +110,10 @@ class Topic:
     retention: Ms | None = field(
         default=None, converter=maybe_duration, metadata=says("records older than this are gone")
     )
+
+
+def _topics(value: Mapping[str, Topic]) -> Mapping[Name, Topic]:
+    return {name(each): topic for each, topic in value.items()}
 
 
 @frozen(kw_only=True)
@@ -124,7 +132,7 @@ class Cluster:
         metadata=says("the brokers' group settings, by Kafka's names"),
     )
     topics: Mapping[Name, Topic] = field(
-        factory=dict, converter=dict, metadata=says("topics by name")
+        factory=dict, converter=_topics, metadata=says("topics by name")
     )
 
 
@@ -172,6 +180,14 @@ def _python(value: str | None) -> str | None:
     return value
 
 
+def _slow_records(value: Iterable[SlowRecord]) -> tuple[SlowRecord, ...]:
+    return tuple(value)
+
+
+def _stalls(value: Iterable[StallAt]) -> tuple[StallAt, ...]:
+    return tuple(value)
+
+
 @frozen(kw_only=True)
 class App:
     """What the application of a consumer does with its records."""
@@ -200,10 +216,12 @@ class App:
         default=Ms(0), converter=duration, metadata=says("how long its callback for them takes")
     )
     slow_records: tuple[SlowRecord, ...] = field(
-        default=(), converter=tuple, metadata=says("records that take their own time")
+        default=(), converter=_slow_records, metadata=says("records that take their own time")
     )
     stalls: tuple[StallAt, ...] = field(
-        default=(), converter=tuple, metadata=says("times at which the whole process stands still")
+        default=(),
+        converter=_stalls,
+        metadata=says("times at which the whole process stands still"),
     )
     finishes_batch: bool = field(
         default=True, metadata=says("whether a graceful stop first finishes all that was polled")

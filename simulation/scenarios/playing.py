@@ -48,6 +48,8 @@ class PlayOptions(TypedDict, total=False):
     variant: str | None
     #: Instead of the scenario's own.
     seed: int | None
+    #: What the run is called in its rows; without it, by scenario, variant and seed.
+    run: str | None
     #: Where the rows go.
     sink: Sink | None
     quiet: Quiet
@@ -195,18 +197,20 @@ def play(scenario: Scenario, **options: Unpack[PlayOptions]) -> RunResult:
     variants needs to be told which.
     """
     name = variant_of(scenario, options.get("variant"))
-    played = scenario.variant(name, allow_python=options.get("allow_python", False))
+    limits = options.get("limits", USUAL)
+    allow_python = options.get("allow_python", False)
+    played = scenario.variant(name, allow_python=allow_python, limits=limits)
     seed = seed_of(scenario, options.get("seed"))
     measurer, topics = Measurer(), dict[str, str]()
     watch = Watch(patience=_patience(played, topics))
     sink = options.get("sink")
     sinks = (measurer, watch) if sink is None else (measurer, watch, sink)
-    run = run_name(scenario, name, seed)
+    run = options.get("run") or run_name(scenario, name, seed)
     staged = stage(
         played,
         seed=seed,
         run=run,
-        sink=_Audience(sinks, options.get("limits", USUAL).events),
+        sink=_Audience(sinks, limits.events),
         quiet=options.get("quiet", "skip"),
         detail=options.get("detail", "folded"),
         topics=topics,

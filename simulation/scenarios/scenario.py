@@ -6,7 +6,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -30,6 +30,18 @@ def _expected(value: str | Sequence[str]) -> tuple[Expected, ...]:
     return tuple(map(expected, [value] if isinstance(value, str) else value))
 
 
+def _groups(value: Mapping[str, Group]) -> Mapping[Name, Group]:
+    return {name(each): group for each, group in value.items()}
+
+
+def _entries(value: Iterable[Entry]) -> tuple[Entry, ...]:
+    return tuple(value)
+
+
+def _variants(value: Mapping[str, Mapping[str, Any]]) -> Mapping[Name, Mapping[str, Any]]:
+    return {name(each): dict(changes) for each, changes in value.items()}
+
+
 @frozen(kw_only=True)
 class Scenario:
     """Who is there, what happens to them, how long, and what is expected of it."""
@@ -44,10 +56,10 @@ class Scenario:
     seed: Whole = field(default=Whole(0), converter=whole, metadata=says("of all its chance"))
     cluster: Cluster = field(factory=Cluster, metadata=says("brokers, topics and their traffic"))
     groups: Mapping[Name, Group] = field(
-        factory=dict, converter=dict, metadata=says("consumer groups by name")
+        factory=dict, converter=_groups, metadata=says("consumer groups by name")
     )
     script: tuple[Entry, ...] = field(
-        default=(), converter=tuple, metadata=says("what happens, and when")
+        default=(), converter=_entries, metadata=says("what happens, and when")
     )
     run_for: SomeMs = field(
         default=SomeMs(300_000), converter=some_time, metadata=says("how long it runs")
@@ -61,7 +73,7 @@ class Scenario:
     )
     variants: Mapping[Name, Mapping[str, Any]] = field(
         factory=dict,
-        converter=dict,
+        converter=_variants,
         metadata=says("runs to compare: for each, other values by their paths"),
     )
 
@@ -117,13 +129,15 @@ class Scenario:
         """What there is to run: the variants, or the scenario itself if it has none."""
         return tuple(self.variants) or (self.name,)
 
-    def variant(self, name: str, *, allow_python: bool = False) -> Scenario:
+    def variant(self, name: str, *, allow_python: bool = False, limits: Limits = USUAL) -> Scenario:
         """The scenario as one of its variants has it, without any variants."""
         if name not in self.variant_names:
             known = ", ".join(self.variant_names)
             raise ValueError(f"variant must be one of {known}, not {name!r}")
         changes = self.variants.get(Name(name), {})
-        return evolve(self, variants={}).with_overrides(changes, allow_python=allow_python)
+        return evolve(self, variants={}).with_overrides(
+            changes, allow_python=allow_python, limits=limits
+        )
 
     def with_overrides(
         self,
@@ -133,9 +147,7 @@ class Scenario:
         limits: Limits = USUAL,
     ) -> Scenario:
         """The scenario with other values by their paths: `{"groups.checkout.static": True}`."""
-        if not overrides:
-            return self
-        document, mistakes = with_changes(Document("override", self.to_dict()), overrides)
+        document, mistakes = with_changes(Document(self.name, self.to_dict()), overrides)
         if mistakes:
             raise ScenarioError(mistakes)
         return read(document, type(self), limits=limits, allow_python=allow_python)

@@ -267,11 +267,15 @@ def _moved(path: Path, wrong: Wrong) -> Wrong:
 def _mapping_hook(wanted: Any, converter: Converter) -> Callable[[Any, Any], Any]:  # noqa: ANN401
     plain: Any = dict.__class_getitem__(wanted.__args__)
     usual = converter.get_structure_hook(plain)
+    inner = wanted.__args__[1]
+    has_parts = attrs.has(inner) or _is_mapping(inner)
 
     def structured(value: Any, _: object) -> Any:  # noqa: ANN401 (plain data)
         if not isinstance(value, Mapping):
             raise Wrong(f"found {shown(value)}", "must be a mapping of names")
-        return usual(value, plain)
+        # A name with nothing behind it has all defaults.
+        given = {key: {} if has_parts and each is None else each for key, each in value.items()}
+        return usual(given, plain)
 
     return structured
 
@@ -354,8 +358,7 @@ def _members(converter: Converter) -> Callable[[Any, object], Any]:
             names: Any = converter.structure(value, tuple[values.Name, ...])
             return dict.fromkeys(names, parts.Members())
         if isinstance(value, Mapping):
-            given = {name: each if each is not None else {} for name, each in value.items()}
-            return converter.structure(given, by_name)  # type: ignore[type-abstract]
+            return converter.structure(value, by_name)  # type: ignore[type-abstract]
         allowed = "must be a number, a list of names, or names with details"
         raise Wrong(f"found {shown(value)}", allowed)
 

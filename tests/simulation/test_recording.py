@@ -1,30 +1,80 @@
 from __future__ import annotations
 
-from attrs import asdict
+import json
+
+import pytest
 from pyarrow import parquet
 
 from simulation.events import Row
-from simulation.recorder import MemorySink
-from simulation.recording import record_run
-from simulation.run_directory import read_run_file
-from simulation.story import Story, play
+from simulation.recording import record, replay
+from simulation.run_directory import RUN_FILE, read_run_file
+from simulation.scenarios import Scenario, ScenarioError
+from simulation.version import VERSION
+from tests.support.stories import rows_of, the_leader_dies
 
 
-def test_a_recorded_run_holds_every_event_of_its_story(tmp_path):
-    sink = MemorySink()
-    play(Story(), sink, run="leader_dies-seed-3", seed=3)
+def test_a_recorded_run_holds_every_event_of_its_scenario(tmp_path):
+    rows = rows_of(the_leader_dies(), seed=3)
 
-    path = record_run(Story(), tmp_path, seed=3)
+    record(the_leader_dies(), tmp_path / "run", seed=3)
 
-    rows = parquet.read_table(path / "events").to_pylist()
-    assert [Row(**row) for row in rows] == sink.rows
+    recorded = parquet.read_table(tmp_path / "run" / "events").to_pylist()
+    assert [Row(**row) for row in recorded] == rows
 
 
 def test_a_recorded_run_says_what_was_played(tmp_path):
-    run_file = read_run_file(record_run(Story(partitions=4), tmp_path, seed=3))
+    scenario = the_leader_dies(partitions=4)
 
+    result = record(scenario, tmp_path / "run", seed=3)
+
+    run_file = read_run_file(tmp_path / "run")
     assert (run_file.run, run_file.seed, run_file.schema_version) == ("leader_dies-seed-3", 3, 1)
-    assert run_file.scenario["partitions"] == 4
-    assert len(run_file.scenario["members"]) == len(asdict(Story())["members"])
+    assert Scenario.from_dict(run_file.scenario) == scenario
+    assert run_file.versions["groupsim"] == VERSION
     assert sorted(run_file.versions) == ["groupsim", "kafka", "pyarrow"]
+    assert run_file.outcome == result.outcome()
     assert run_file.outcome["ended_ms"] == 90_000
+
+
+@pytest.mark.parametrize("detail", ["folded", "full"])
+def test_a_replay_gives_the_same_bytes(tmp_path, detail):
+    record(the_leader_dies(), tmp_path / "run", seed=3, detail=detail)
+
+    again = replay(tmp_path / "run")
+
+    assert (again.same, again.differs_at) == (True, None)
+    assert again.sentence.endswith("events when it is played again, byte for byte")
+
+
+def test_a_replay_of_a_variant_gives_the_same_bytes(tmp_path):
+    changed = {"groups.checkout.static": True}
+    scenario = Scenario.from_dict({**the_leader_dies().to_dict(), "variants": {"static": changed}})
+    record(scenario, tmp_path / "run")
+
+    assert replay(tmp_path / "run").same
+
+
+def test_a_replay_says_from_which_row_on_a_run_differs(tmp_path):
+    record(the_leader_dies(), tmp_path / "run")
+    path = tmp_path / "run" / RUN_FILE
+    told = json.loads(path.read_text())
+    told["scenario"]["script"][0]["at"] = "30s"
+    path.write_text(json.dumps(told))
+
+    again = replay(tmp_path / "run")
+
+    crash = next(row for row in rows_of(the_leader_dies()) if row.kind == "consumer_crashed")
+    assert not again.same
+    assert again.differs_at is not None
+    assert again.differs_at <= crash.seq
+
+
+def test_a_run_with_a_foreign_scenario_is_refused_with_its_place(tmp_path):
+    record(the_leader_dies(), tmp_path / "run")
+    path = tmp_path / "run" / RUN_FILE
+    told = json.loads(path.read_text())
+    told["scenario"]["grops"] = {}
+    path.write_text(json.dumps(told))
+
+    with pytest.raises(ScenarioError, match=r"unknown key 'grops'.*did you mean `groups`"):
+        replay(tmp_path / "run")

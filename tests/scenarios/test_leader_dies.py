@@ -6,16 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from simulation.errors import SimulationError
 from simulation.events import Row
-from simulation.recorder import MemorySink, NoSink
-from simulation.story import ADA, Story, StoryMember, play
+from tests.support.stories import rows_of, the_leader_dies
 
 
-def a_recording(story: Story | None = None, *, seed: int = 0) -> list[Row]:
-    sink = MemorySink()
-    play(Story() if story is None else story, sink, run="a-run", seed=seed)
-    return sink.rows
+def a_recording(*, seed: int = 0) -> list[Row]:
+    return rows_of(the_leader_dies(), seed=seed)
 
 
 def of_kind(rows: Iterable[Row], *kinds: str) -> list[Row]:
@@ -177,7 +173,7 @@ def test_another_seed_gives_other_ids_to_the_same_story():
 
 
 def test_a_member_alone_is_mourned_by_nobody():
-    rows = a_recording(Story(members=(ADA,)))
+    rows = rows_of(the_leader_dies(members=["ada"]))
 
     assert [row.state for row in of_kind(rows, "state_changed")][-2:] == [
         "PreparingRebalance",
@@ -187,7 +183,7 @@ def test_a_member_alone_is_mourned_by_nobody():
 
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky"])
 def test_the_survivors_own_all_partitions_under(assignor):
-    rows = a_recording(Story(assignor=assignor))
+    rows = rows_of(the_leader_dies(assignor=assignor))
 
     partitions = [
         row.partition for row in of_kind(rows, "partition_assigned") if row.generation == 2
@@ -196,19 +192,9 @@ def test_the_survivors_own_all_partitions_under(assignor):
 
 
 def test_a_crowd_of_members_comes_through_it():
-    crowd = tuple(StoryMember(f"member-{n:02}", 10 * n) for n in range(40))
+    crowd = [f"member-{n:02}" for n in range(40)]
 
-    rows = a_recording(Story(members=crowd, partitions=100))
+    rows = rows_of(the_leader_dies(members=crowd, stagger="10ms", partitions=100))
 
     stable = of_kind(rows, "state_changed")[-1]
     assert (stable.state, stable.count) == ("Stable", 39)
-
-
-def test_a_leader_cannot_die_before_there_is_one():
-    with pytest.raises(SimulationError, match="nobody leads the group yet at 3 ms"):
-        play(Story(leader_dies_at_ms=3), NoSink(), run="a-run")
-
-
-def test_a_story_cannot_end_before_the_death_it_tells():
-    with pytest.raises(ValueError, match=r"run_for_ms \(5\) must be above leader_dies_at_ms"):
-        Story(run_for_ms=5)
