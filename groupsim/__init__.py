@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coordinator import ErrorCode, GroupConfig, GroupCoordinator, GroupState, LocalCoordinator
+    from simulation.recording import record, replay
+    from simulation.scenarios import RunResult, Scenario, ScenarioError, play, validate
     from simulation.world import Simulation
 
 __all__ = [
@@ -18,21 +20,40 @@ __all__ = [
     "GroupCoordinator",
     "GroupState",
     "LocalCoordinator",
+    "RunResult",
+    "Scenario",
+    "ScenarioError",
     "Simulation",
+    "__version__",
+    "play",
+    "record",
+    "replay",
+    "validate",
 ]
 
-#: Where each public name lives.
+__version__: str
+
+#: Where each public name lives; those of scenarios' parts and actions are in simulation.scenarios.
 _HOMES = {
     "ErrorCode": "coordinator",
     "GroupConfig": "coordinator",
     "GroupCoordinator": "coordinator",
     "GroupState": "coordinator",
     "LocalCoordinator": "coordinator",
+    "RunResult": "simulation.scenarios",
+    "Scenario": "simulation.scenarios",
+    "ScenarioError": "simulation.scenarios",
     "Simulation": "simulation.world",
+    "play": "simulation.scenarios",
+    "record": "simulation.recording",
+    "replay": "simulation.recording",
+    "validate": "simulation.scenarios",
 }
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("simulation.version").VERSION
     if name not in _HOMES:
         raise AttributeError(f"module 'groupsim' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

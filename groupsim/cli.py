@@ -80,9 +80,9 @@ def main() -> None:
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - as click calls it
     if wanted:
-        from importlib.metadata import version
+        from simulation.version import VERSION
 
-        typer.echo(f"groupsim {version('groupsim')}")
+        typer.echo(f"groupsim {VERSION}")
         raise typer.Exit(HELD)
 
 
