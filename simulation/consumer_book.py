@@ -173,7 +173,8 @@ class ConsumerBook:
     def _may_want_other_fetches(self, message: Message, response: object) -> bool:
         """Whether an answer may bring a position, or another leader to fetch from."""
         if message.kind == "Metadata":
-            return self.last_metadata is None or self.last_metadata[1] is not response
+            known = None if self.last_metadata is None else self.last_metadata[1]
+            return known is not response and known != response
         if isinstance(response, FetchResponse):
             return bool(response.node_endpoints)
         return message.kind in _FINDING_POSITIONS

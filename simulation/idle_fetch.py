@@ -196,6 +196,8 @@ class IdleFetches:
         if connection.idle is not idle:
             return
         self.before_look(connection.peer.name)
+        if connection.idle is not idle:
+            return  # What was made up for has brought it home.
         if connection.handled not in (None, idle.message):
             # That one is answered first: it was put before this fetch when it came.
             self._look_later(connection, idle)
