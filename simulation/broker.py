@@ -14,12 +14,22 @@ from operator import itemgetter
 from attrs import define, field, frozen
 
 from client.messages import FetchRequest
-from coordinator import ErrorCode, Event, EventKind, GroupCoordinator, Outcome, Reply, TimerQueue
+from coordinator import (
+    ErrorCode,
+    Event,
+    EventKind,
+    GroupCoordinator,
+    GroupState,
+    Outcome,
+    Reply,
+    TimerQueue,
+)
 from coordinator.outcome import Write
 from coordinator.protocol import Request
 from coordinator.timers import (
     CancelTimer,
     ExpiryTimer,
+    JoinTimer,
     SessionTimer,
     SetTimer,
     Timer,
@@ -222,7 +232,7 @@ class Broker:
         is_repeat = message is not None and message.is_repeat
         for event in outcome.events:
             if not (is_repeat and event.kind is EventKind.OFFSET_COMMITTED):
-                self._tell(event, cause, message)
+                self._tell(event, cause, message, outcome.timers)
         for reply in outcome.replies:
             self._answer(reply, cause)
         if outcome.timers:
@@ -240,9 +250,17 @@ class Broker:
         self._timers.apply(outcome.timers)
         self._arrange_wake()
 
-    def _tell(self, event: Event, cause: Cause, message: Message | None) -> None:
+    def _tell(
+        self,
+        event: Event,
+        cause: Cause,
+        message: Message | None,
+        timers: tuple[TimerChange, ...],
+    ) -> None:
         facts = facts_of_event(event)
         facts["broker"] = self.id
+        if _begins_to_wait_for_joins(event):
+            facts["duration_ms"] = self._join_wait_ms(event.group_id, timers)
         member = event.member_id
         if member is not None:
             if message is not None and event.kind in (
@@ -257,6 +275,17 @@ class Broker:
         row = self.recorder.record(event.kind, self.kernel.now_ms, cause, **facts)
         if event.kind is EventKind.STATE_CHANGED and event.group_id is not None:
             self.state_rows[event.group_id] = row
+
+    def _join_wait_ms(self, group: str | None, timers: tuple[TimerChange, ...]) -> int | None:
+        """How long a group waits for joins at most; None if it does not wait at all."""
+        changes = [
+            change
+            for change in timers
+            if isinstance(change.timer, JoinTimer) and change.timer.group_id == group
+        ]
+        if not changes or not isinstance(changes[-1], SetTimer):
+            return None
+        return changes[-1].at_ms - self.kernel.now_ms
 
     def _answer(self, reply: Reply, cause: Cause) -> None:
         message = self._open.pop(reply.request_id, None)
@@ -396,3 +425,10 @@ class Broker:
             facts["client"] = self.clients.get(timer.member_id)
         fired = self.recorder.record(WorldEventKind.TIMER_FIRED, now_ms, set_by, **facts)
         self.carry_out(self.machine.on_timer(timer, now_ms), fired)
+
+
+def _begins_to_wait_for_joins(event: Event) -> bool:
+    if event.kind is EventKind.JOIN_PHASE_EXTENDED:
+        return True
+    is_preparing = event.state == GroupState.PREPARING_REBALANCE.value
+    return event.kind is EventKind.STATE_CHANGED and is_preparing

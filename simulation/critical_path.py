@@ -28,12 +28,12 @@ _REPLY_SENT, _NEWS = WorldEventKind.REPLY_SENT.value, "REBALANCE_IN_PROGRESS"
 #: Shorter waits need no explanation.
 _NOT_AT_ONCE_MS = 100
 _PROCESSED = WorldEventKind.RECORDS_PROCESSED.value
-#: What may keep a consumer from acting, and what ends it.
+#: What may keep a consumer from acting: told while it lasts, and told when it is over.
 _STALLS = {
-    WorldEventKind.CONSUMER_CRASHED.value: "had crashed",
-    WorldEventKind.CONSUMER_PAUSED.value: "stood still",
-    WorldEventKind.CONSUMER_STOPPED.value: "had stopped",
-    WorldEventKind.FAULT_STARTED.value: "was in trouble",
+    WorldEventKind.CONSUMER_CRASHED.value: ("had crashed at", "was down"),
+    WorldEventKind.CONSUMER_PAUSED.value: ("had stood still since", "stood still"),
+    WorldEventKind.CONSUMER_STOPPED.value: ("had stopped at", "was stopped"),
+    WorldEventKind.FAULT_STARTED.value: ("had been in trouble since", "was in trouble"),
 }
 _ENDS_A_STALL = {
     WorldEventKind.CONSUMER_STARTED.value,
@@ -199,7 +199,7 @@ class _Telling:
         if self.rebalance.deadline_ms is not None:
             found.append(
                 "The wait for joins would have ended by itself at"
-                f" {in_time(self.rebalance.deadline_ms)}, when the rebalance timeout was over."
+                f" {in_time(self.rebalance.deadline_ms)}, when its timer was due."
             )
         return found
 
@@ -243,14 +243,16 @@ class _Telling:
         stall = self.witness.stall_of(fired.client, set_by, fired.at_ms)
         if stall is None or fired.client is None:
             return told
-        return f"{told}; {fired.client} {self._stalled(stall)}"
+        return f"{told}; {fired.client} {self._stalled(stall, fired.at_ms)}"
 
-    def _stalled(self, stall: Stall) -> str:
-        words = _STALLS[stall.row.kind]
+    def _stalled(self, stall: Stall, at_ms: int) -> str:
+        """A stall as it is told at a time; what ends it later is not known yet."""
+        going_on, over = _STALLS[stall.row.kind]
         detail = f" ({stall.row.detail})" if stall.row.detail else ""
-        until = "" if stall.until_ms is None else f" until {in_time(stall.until_ms)}"
-        since = "from" if until else "at"
-        return f"{words} {since} {in_time(stall.row.at_ms)}{until}{detail}"
+        since = in_time(stall.row.at_ms)
+        if stall.until_ms is None or stall.until_ms > at_ms:
+            return f"{going_on} {since}{detail}"
+        return f"{over} from {since} until {in_time(stall.until_ms)}{detail}"
 
     def _holding(self) -> list[str]:
         held = self.rebalance.held
@@ -286,7 +288,7 @@ class _Telling:
             return None
         stall = self.witness.stall_of(ending.client, from_ms, ending.at_ms)
         if stall is not None and _overlap(stall, from_ms, ending.at_ms) * 2 > waited_ms:
-            return f": it {self._stalled(stall)}"
+            return f": it {self._stalled(stall, ending.at_ms)}"
         busy_ms = self._processing_ms(ending.client, from_ms, ending.at_ms)
         if busy_ms * 2 > waited_ms:
             return (

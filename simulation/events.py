@@ -169,14 +169,16 @@ KINDS: Mapping[Kind, str] = {
     EventKind.GROUP_REMOVED:       "A group is gone; `detail` says why.",
     EventKind.GROUP_LOADED:        "A group is rebuilt from the log, with `count` members.",
     EventKind.STATE_CHANGED:       "A group is now in `state`, with `count` members; `detail` says "
-                                   "why.",
+                                   "why. Where it waits for joins now, it does so for at most "
+                                   "`duration_ms`.",
     EventKind.MEMBER_ID_GIVEN:     "A new member is told its id and is to come back with it.",
     EventKind.MEMBER_ADDED:        "A member is in the group, which now has `count`.",
     EventKind.MEMBER_REJOINED:     "A member asks to be in the next generation.",
     EventKind.MEMBER_REPLACED:     "A static member is back under a new id; `detail` has the old.",
     EventKind.MEMBER_REMOVED:      "A member is out of the group; `detail` says why.",
     EventKind.LEADER_ELECTED:      "`member` leads the group from now on.",
-    EventKind.JOIN_PHASE_EXTENDED: "The wait for joins goes on; `detail` says for what.",
+    EventKind.JOIN_PHASE_EXTENDED: "The wait for joins goes on, for at most `duration_ms`; "
+                                   "`detail` says for what.",
     EventKind.JOIN_PHASE_ENDED:    "The wait for joins is over; `detail` says why, and who was "
                                    "awaited still.",
     EventKind.ASSIGNMENT_STORED:   "The leader's assignment is in the log.",

@@ -137,6 +137,7 @@ class RebalanceFold:
             EventKind.MEMBER_REJOINED: self._on_arrival,
             EventKind.MEMBER_REMOVED: self._on_departure,
             EventKind.LEADER_ELECTED: self._on_leader,
+            EventKind.JOIN_PHASE_EXTENDED: self._on_join_phase_extended,
             EventKind.JOIN_PHASE_ENDED: self._on_join_phase_ended,
             WorldEventKind.PARTITION_ASSIGNED: self._on_assigned,
         }
@@ -166,6 +167,10 @@ class RebalanceFold:
             self._turn(course, row)
             course.ended_ms, course.ended_in = row.at_ms, row.state
             course.members = row.count or 0
+
+    def _on_join_phase_extended(self, row: Row) -> None:
+        if (course := self._courses.get(row.group or "")) is not None:
+            course.deadline_ms = _deadline(row)
 
     def _begin(self, group: str, row: Row) -> None:
         if (before := self._courses.pop(group, None)) is not None:

@@ -274,6 +274,27 @@ def test_commits_wait_for_a_log_that_is_slow_and_go_on_when_it_is_healed():
     assert sim.is_stable("checkout")
 
 
+def test_what_a_broker_had_not_written_when_it_died_is_never_written():
+    sim = Simulation(seed=5, brokers=1)
+    sim.topic("orders", partitions=1, records_per_s=1)
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_until_stable("checkout")
+    sim.slow_append("checkout", by="20s")
+    sim.run_for("10s")
+
+    sim.crash_broker(1)
+    crashed_ms = sim.now_ms
+    sim.heal_append("checkout")
+    sim.run_for("1s")
+    sim.restart_broker(1)
+    sim.run_for("1m")
+
+    asked = {row.seq: row.at_ms for row in of_kind(sim.events, "request_received")}
+    written = [row for row in of_kind(sim.events, "write_committed") if row.at_ms > crashed_ms]
+    assert written
+    assert [row for row in written if asked.get(row.cause or 0, crashed_ms) < crashed_ms] == []
+
+
 def test_commits_fail_while_the_log_fails():
     sim = a_world()
 
@@ -356,3 +377,31 @@ def test_a_running_consumer_cannot_be_recast():
 
     with pytest.raises(ValueError, match="ada is running"):
         sim.recast("ada", topics=["orders"])
+
+
+def test_a_rebalance_says_until_when_it_would_have_waited():
+    settings = {"max.poll.interval.ms": "20000"}
+    sim = Simulation(seed=7)
+    sim.topic("orders", partitions=2)
+    sim.consumers("checkout", "ada", "bea", topics=["orders"], settings=settings)
+    sim.run_until_stable("checkout")
+    sim.pause("bea")
+
+    sim.consumer("cat", group="checkout", topics=["orders"], settings=settings)
+    sim.run_for("10s")
+
+    last = sim.rebalances("checkout")[-1]
+    assert last.deadline_ms == last.started_ms + 20_000
+
+
+def test_a_first_rebalance_waits_until_its_delay_and_what_prolongs_it_are_over():
+    sim = Simulation(seed=7)
+    sim.topic("orders", partitions=2)
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("2s")
+
+    sim.consumers("checkout", "bea", topics=["orders"])
+    sim.run_until_stable("checkout")
+
+    (first,) = sim.rebalances("checkout")
+    assert first.deadline_ms == first.started_ms + 6_000
