@@ -9,7 +9,9 @@ there is whole.
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -73,6 +75,20 @@ def _run_file_of(said: Any) -> RunFile:  # noqa: ANN401 - a file may say anythin
     return found
 
 
+def _hidden_name(path: Path) -> str:
+    """What folders in the making begin with, if this process makes them."""
+    return f".{path.name}-{os.getpid()}-"
+
+
+def sweep(path: Path) -> None:
+    """Remove what this process left of a run directory in the making.
+
+    `abandon` does the same, but a signal may come between any two steps, even before it is called.
+    """
+    for left in path.parent.glob(f"{glob.escape(_hidden_name(path))}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 @define(eq=False, init=False)
 class RunDirectory:
     """A run directory in the making: `folder` is where to write until `complete` or `abandon`."""
@@ -87,7 +103,7 @@ class RunDirectory:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # The temporary folder is private to its maker; the one inside has usual permissions.
-            shell = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+            shell = Path(tempfile.mkdtemp(prefix=_hidden_name(path), dir=path.parent))
         except OSError as error:
             raise RunDirectoryError(f"cannot write in {path.parent}: {error.strerror}") from error
         self.path = path

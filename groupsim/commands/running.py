@@ -19,6 +19,7 @@ from groupsim.commands.scenarios import load
 from groupsim.commands.summary import print_summary
 from groupsim.commands.voice import Voice, print_json
 from simulation.errors import SimulationError
+from simulation.run_directory import sweep
 from simulation.scenarios import Limits, RunResult, Scenario, parse_override, play
 from simulation.scenarios.mistakes import nearest_to
 from simulation.scenarios.values import duration_text
@@ -147,7 +148,10 @@ def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int)
                 limits=wish.limits,
                 allow_python=wish.allow_python,
             )
-    except Exception as error:
+    except BaseException as error:
+        if wish.out is not None:
+            with undisturbed():
+                sweep(wish.out / variant)
         error.add_note(f"to repeat it: {wish.command(variant, seed)}")
         raise
 
@@ -164,6 +168,18 @@ def replay(run_directory: Path, *, allow_python: bool, is_json: bool) -> bool:
     else:
         voice.line(found.sentence)
     return found.same
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Nobody ends this half-way but by force."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(each, signal.SIG_IGN) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
 
 
 @contextmanager

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
-import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
+from groupsim.cli import app
 from simulation.parquet_source import read_recording
-from tests.groupsim.command import ROOT
 
 #: GROUPSIM_KILLS=200 makes it thorough.
 KILLS = int(os.environ.get("GROUPSIM_KILLS", "24"))
-SHORT = """\
-cluster: {topics: {orders: {partitions: 8, records: 100/s}}}
+VARIANTS = ("one", "two", "three", "four")
+#: Short runs, so that many kills hit one that is being written.
+SHORT = f"""\
+cluster: {{topics: {{orders: {{partitions: 4, records: 20/s}}}}}}
 groups:
-  checkout: {members: 6, subscribe: [orders]}
-script:
-  - {at: 20s, crash: checkout-1}
-run_for: 2m
-variants: {one: {}, two: {}}
+  checkout: {{members: 2, subscribe: [orders]}}
+run_for: 20s
+variants: {{{", ".join(f"{name}: {{}}" for name in VARIANTS)}}}
 """
-#: A killed process; a process that was asked to end, before and after it could say so.
+#: A killed process; a process that was asked to end, before and after the command began.
 ENDS = {
     signal.SIGKILL: {-signal.SIGKILL, 0},
     signal.SIGTERM: {-signal.SIGTERM, 143, 0},
@@ -41,28 +43,46 @@ def scenario(tmp_path_factory):
     return file
 
 
-def start(scenario: Path, out: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "groupsim", "run", str(scenario), "--out", str(out)],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture(scope="module")
+def whole_life_s(scenario):
+    """How long a run takes here."""
+    began_s = time.monotonic()
+    process = start(scenario, scenario.parent / "whole")
+    process.join()
+    assert process.exitcode == 0
+    return time.monotonic() - began_s
 
 
-def faults_of(scenario: Path, out: Path, number: int) -> list[str]:
+#: Everything is imported once; each run is then a process of its own in no time.
+_NURSERY = multiprocessing.get_context("forkserver")
+_NURSERY.set_forkserver_preload(["groupsim.commands.running", "simulation.recording"])
+
+
+def run_command(scenario: Path, out: Path) -> None:
+    """The command, in its own process; what it says goes to a file."""
+    out.mkdir()
+    with (out / "talk").open("w") as talk, redirect_stderr(talk), redirect_stdout(talk):
+        app(["run", str(scenario), "--out", str(out / "runs")])
+
+
+def start(scenario: Path, out: Path) -> BaseProcess:
+    process = _NURSERY.Process(target=run_command, args=(scenario, out))
+    process.start()
+    return process
+
+
+def faults_of(scenario: Path, out: Path, number: int, whole_life_s: float) -> list[str]:
     """Kill a run at a moment of its life; say what is wrong with what it left."""
     dice = random.Random(number)  # noqa: S311 # which moment is no secret
     how = list(ENDS)[number % len(ENDS)]
-    with start(scenario, out) as process:
-        try:
-            _, talk = process.communicate(timeout=dice.uniform(0.05, 2.5))
-        except subprocess.TimeoutExpired:
-            process.send_signal(how)
-            _, talk = process.communicate()
-    found = [] if process.returncode in ENDS[how] else [f"{how!r}: {process.returncode}, {talk}"]
-    for path in sorted(out.glob("*")) if out.exists() else []:
+    process = start(scenario, out)
+    process.join(dice.uniform(0, whole_life_s))
+    if process.exitcode is None and process.pid is not None:
+        os.kill(process.pid, how)
+    process.join()
+    found = [] if process.exitcode in ENDS[how] else [f"{how!r}: {process.exitcode}"]
+    runs = out / "runs"
+    for path in sorted(runs.iterdir()) if runs.exists() else []:
         # A hidden folder may stay behind only where nobody could clear it away.
         if path.name.startswith("."):
             found += [] if how == signal.SIGKILL else [f"{how!r} left {path.name}"]
@@ -75,21 +95,18 @@ def faults_of(scenario: Path, out: Path, number: int) -> list[str]:
 
 
 def test_a_run_that_is_killed_at_any_moment_leaves_its_directory_complete_or_absent(
-    scenario, tmp_path
+    scenario, whole_life_s, tmp_path
 ):
+    def faults(number: int) -> list[str]:
+        return faults_of(scenario, tmp_path / str(number), number, whole_life_s)
+
     with ThreadPoolExecutor(2) as pool:
-        faults = pool.map(
-            lambda number: faults_of(scenario, tmp_path / str(number), number), range(KILLS)
-        )
-
-        assert [fault for found in faults for fault in found] == []
+        assert [fault for found in pool.map(faults, range(KILLS)) for fault in found] == []
 
 
-def test_a_run_that_is_left_alone_is_complete(scenario, tmp_path):
-    with start(scenario, tmp_path / "out") as process:
-        assert process.wait(timeout=60) == 0
+@pytest.mark.usefixtures("whole_life_s")
+def test_a_run_that_is_left_alone_is_complete(scenario):
+    out = scenario.parent / "whole" / "runs"
 
-    assert [len(read_recording(tmp_path / "out" / name)) > 100 for name in ("one", "two")] == [
-        True,
-        True,
-    ]
+    assert sorted(path.name for path in out.iterdir()) == sorted(VARIANTS)
+    assert all(len(read_recording(out / name)) > 100 for name in VARIANTS)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.errors import RunDirectoryError
-from simulation.run_directory import RUN_FILE, RunDirectory, RunFile, read_run_file
+from simulation.run_directory import RUN_FILE, RunDirectory, RunFile, read_run_file, sweep
 
 A_RUN = RunFile(
     run="a-run",
@@ -29,6 +29,15 @@ def test_an_abandoned_directory_leaves_nothing_behind(tmp_path):
     directory.abandon()
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_this_process_left_in_the_making_can_be_swept_away(tmp_path):
+    RunDirectory(tmp_path / "a-run")
+    (tmp_path / ".a-run-of-others").mkdir()
+
+    sweep(tmp_path / "a-run")
+
+    assert [path.name for path in tmp_path.iterdir()] == [".a-run-of-others"]
 
 
 def test_two_writers_of_one_directory_do_not_mix(tmp_path):
