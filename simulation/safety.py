@@ -248,7 +248,11 @@ def _are_live(roster: Roster, *owners: Row) -> bool:
 
 @define(eq=False)
 class AcknowledgedCommitsSurvive(Checker):
-    """Whoever takes a partition over begins no earlier than what was acknowledged before."""
+    """Whoever takes a partition over begins no earlier than what was acknowledged before.
+
+    A topic that comes again under its old name is not asked about: commits name topics, so it may
+    have been given offsets of the old one, beyond the end of its own logs.
+    """
 
     sentence: ClassVar[str] = "no acknowledged commit is lost in a failover"
     commits: Commits = field(factory=Commits)
@@ -256,6 +260,7 @@ class AcknowledgedCommitsSurvive(Checker):
     #: What each owner must find: the acknowledgement that came before its assignment.
     _floors: dict[Place, dict[str, Row]] = field(factory=dict)
     _log_starts: dict[tuple[str, int], int] = field(factory=dict)
+    _deleted: set[str] = field(factory=set)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Acknowledgements, what later takes them back, and where readers begin."""
@@ -272,7 +277,9 @@ class AcknowledgedCommitsSurvive(Checker):
     def _on_acknowledged(self, row: Row) -> None:
         """An acknowledgement counts unless another commit has taken its place since."""
         place = place_of(row)
-        if place is not None and self.commits.offset(place) == row.offset:
+        if place is None or place.topic in self._deleted:
+            return
+        if self.commits.offset(place) == row.offset:
             self._acknowledged[place] = row
 
     def _on_assigned(self, row: Row) -> None:
@@ -311,6 +318,7 @@ class AcknowledgedCommitsSurvive(Checker):
             self._forget(place)
 
     def _on_topic_deleted(self, row: Row) -> None:
+        self._deleted.add(row.topic or "")
         for place in [place for place in self._acknowledged if place.topic == row.topic]:
             self._forget(place)
 

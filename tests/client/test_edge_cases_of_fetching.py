@@ -155,6 +155,20 @@ def test_an_offset_out_of_range_with_a_policy_is_left_out_of_commits_until_it_is
     assert talk.positions["t-0"] == 5
 
 
+def test_a_position_at_the_very_end_of_its_epoch_was_not_cut_off():
+    end_of_the_epoch = 1_000  # as brokers answer here
+    talk = Talk(
+        settings=BY_HAND | {"auto.offset.reset": "none"},
+        assignment=["t-0"],
+        epochs={"t": [5, 5]},
+        committed={"t-0": {"offset": end_of_the_epoch, "leader_epoch": 4}},
+    ).joins()
+
+    talk.poll()
+
+    assert fetched(talk) == [{"t-0": end_of_the_epoch}]
+
+
 def test_a_committed_offset_with_an_epoch_is_validated_before_it_is_read_or_committed():  # 53
     talk = Talk(
         settings=BY_HAND,

@@ -8,7 +8,7 @@ from client.settings import ConsumerConfig
 from simulation.checkers import Patience, check
 from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
-from tests.support.rows import a_recording, an_event, moves, starts_reading, the_end
+from tests.support.rows import TOPIC, a_recording, an_event, moves, starts_reading, the_end
 
 
 def found_in(*events, patience=None):
@@ -313,6 +313,18 @@ def test_a_commit_that_nobody_acknowledged_may_be_gone():
         commits("ada", 1_500, 9),
         an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
         begins("bea", 2_100, 4),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_a_topic_that_came_again_may_have_been_given_offsets_of_the_old_one():
+    events = (
+        an_event(W.TOPIC_DELETED, 500, group=None, topic=TOPIC),
+        an_event(W.TOPIC_CREATED, 800, group=None, topic=TOPIC, count=1),
+        *an_acknowledged_commit(9),
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+        begins("bea", 2_100, 0, "reset"),
     )
 
     assert found_in(*events) == []
