@@ -19,6 +19,7 @@ from simulation.scenarios.mistakes import unknown
 from simulation.scenarios.parts import App, close_operation, names, says
 from simulation.scenarios.settings import ConsumerSettings, consumer_settings, no_settings
 from simulation.scenarios.values import (
+    Close,
     Count,
     Ms,
     Name,
@@ -112,8 +113,11 @@ class Stop(Action):
 
     short: ClassVar[str] = "members"
     members: Whom = field(converter=whom, metadata=WHO)
-    close: str = field(
-        default=CloseOperation.DEFAULT, converter=close_operation, metadata=_CLOSE, kw_only=True
+    close: Close = field(
+        default=Close(CloseOperation.DEFAULT),
+        converter=close_operation,
+        metadata=_CLOSE,
+        kw_only=True,
     )
 
 
@@ -164,8 +168,11 @@ class RollingRestart(Action):
     short: ClassVar[str] = "group"
     group: Name = field(converter=name, metadata=GROUP)
     stop: How = field(default=How.GRACEFUL, converter=_how, metadata=_HOW, kw_only=True)
-    close: str = field(
-        default=CloseOperation.DEFAULT, converter=close_operation, metadata=_CLOSE, kw_only=True
+    close: Close = field(
+        default=Close(CloseOperation.DEFAULT),
+        converter=close_operation,
+        metadata=_CLOSE,
+        kw_only=True,
     )
     unavailable: Count = field(
         default=Count(1),

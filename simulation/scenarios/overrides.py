@@ -12,11 +12,15 @@ from typing import Any
 
 from simulation.scenarios.documents import Document, parse_value
 from simulation.scenarios.mistakes import Path, Wrong, shown, unknown
+from simulation.scenarios.script import On
 from simulation.scenarios.settings import is_consumer_setting
+from simulation.scenarios.verbs import ACTIONS
 
 #: Below these, keys are names that must be there already.
 _NAMED: tuple[Path, ...] = (("groups",), ("cluster", "topics"))
 _SETTINGS = "settings"
+#: What may stand alone behind a key of the script, by that key.
+_SHORT = {"on": On.short, **{verb: action.short for verb, action in ACTIONS.items()}}
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -30,6 +34,8 @@ def parse_override(text: str) -> tuple[str, Any]:
 def overridden(document: Document, path: str, value: object, line: int | None) -> Document:
     """The same document with another value at a path, which stands on that line."""
     data, lines = deepcopy(document.data), dict(document.lines)
+    if path.startswith("script."):
+        _spell_out(data)
     for place in _places(data, path):
         _put(data, place, deepcopy(value))
         for known in [each for each in lines if each[: len(place)] == place]:
@@ -37,6 +43,16 @@ def overridden(document: Document, path: str, value: object, line: int | None) -
         if line is not None:
             lines[place] = line
     return Document(document.file, data, lines)
+
+
+def _spell_out(data: Any) -> None:  # noqa: ANN401 (plain data)
+    """Write `crash: ada` as `crash: {members: ada}`, so that a path can lead to its other keys."""
+    script = data.get("script") if isinstance(data, Mapping) else None
+    for entry in script if isinstance(script, list) else ():
+        for key, value in entry.items() if isinstance(entry, dict) else ():
+            short = _SHORT.get(key)
+            if short and not isinstance(value, Mapping):
+                entry[key] = {short: value}
 
 
 def _places(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)

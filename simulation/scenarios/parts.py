@@ -27,10 +27,12 @@ from simulation.scenarios.settings import (
 )
 from simulation.scenarios.values import (
     AT_ONCE,
+    Close,
     Count,
     Ms,
     Name,
     PerRecord,
+    PythonName,
     Rate,
     SomeMs,
     Whole,
@@ -157,7 +159,8 @@ class StallAt:
     lasts: Ms = field(converter=duration, metadata=says("how long", key="for"))
 
 
-def _commit(value: str | CommitMode) -> CommitMode:
+def commit_mode(value: str | CommitMode) -> CommitMode:
+    """When an application commits."""
     if isinstance(value, CommitMode):
         return value
     words = [mode.value for mode in CommitMode]
@@ -166,18 +169,23 @@ def _commit(value: str | CommitMode) -> CommitMode:
     return CommitMode(value)
 
 
-def close_operation(value: str) -> str:
+def close_operation(value: str) -> Close:
     """What closing does to the membership."""
     found = str(value).upper()
     if found not in CloseOperation.ALL:
         raise unknown("way to close", str(value), map(str.lower, CloseOperation.ALL))
-    return found
+    return Close(found)
 
 
-def _python(value: str | None) -> str | None:
-    if value is not None and not is_python(value):
+def python_name(value: str) -> PythonName:
+    """Something in Python."""
+    if not is_python(value):
         raise Wrong(f"found {shown(value)}", "must be like my_package.my_module:my_function")
-    return value
+    return PythonName(value)
+
+
+def _maybe_python(value: str | None) -> PythonName | None:
+    return None if value is None else python_name(value)
 
 
 def _slow_records(value: Iterable[SlowRecord]) -> tuple[SlowRecord, ...]:
@@ -197,7 +205,7 @@ class App:
     )
     commit: CommitMode = field(
         default=CommitMode.AUTO,
-        converter=_commit,
+        converter=commit_mode,
         metadata=says("when it commits; all but `auto` turn enable.auto.commit off"),
     )
     commit_when_revoked: bool = field(
@@ -231,14 +239,14 @@ class App:
         converter=duration,
         metadata=says("how long closing may take"),
     )
-    close: str = field(
-        default=CloseOperation.DEFAULT,
+    close: Close = field(
+        default=Close(CloseOperation.DEFAULT),
         converter=close_operation,
         metadata=says("what closing does to the membership (KIP-1092)"),
     )
-    python: str | None = field(
+    python: PythonName | None = field(
         default=None,
-        converter=_python,
+        converter=_maybe_python,
         metadata=says("an async function of yours instead, `module:name`; needs --allow-python"),
     )
 

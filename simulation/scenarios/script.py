@@ -14,6 +14,7 @@ from simulation.scenarios.parts import says
 from simulation.scenarios.values import (
     Count,
     Every,
+    Kind,
     Ms,
     Whole,
     duration,
@@ -28,10 +29,11 @@ KINDS: tuple[str, ...] = tuple(kind.value for kind in (*WorldEventKind, *EventKi
 _VERBS: Mapping[type[Action], str] = {action: verb for verb, action in ACTIONS.items()}
 
 
-def _kind(value: str) -> str:
+def kind_of_event(value: str) -> Kind:
+    """A kind of event."""
     if value not in KINDS:
         raise unknown("kind of event", str(value), KINDS)
-    return value
+    return Kind(value)
 
 
 @frozen(kw_only=True)
@@ -39,7 +41,9 @@ class On:
     """An event to wait for: its kind, and what its columns must say (docs/events.md)."""
 
     short: ClassVar[str] = "kind"
-    kind: str = field(converter=_kind, metadata=says("the kind of event, such as leader_elected"))
+    kind: Kind = field(
+        converter=kind_of_event, metadata=says("the kind of event, such as leader_elected")
+    )
     group: str | None = field(default=None, metadata=says("only of this group"))
     client: str | None = field(default=None, metadata=says("only of this consumer"))
     broker: Whole | None = field(

@@ -40,6 +40,13 @@ A_NAME = "up to 200 letters, digits, '.', '_' and '-', beginning with a letter o
 #: Ten years: nothing that anybody waits for is longer.
 LONGEST_MS = 3_650 * 86_400_000
 
+#: What closing does to the membership, as Kafka names it.
+Close = NewType("Close", str)
+#: A kind of event (docs/events.md).
+Kind = NewType("Kind", str)
+#: Something of the user's own in Python, `module:name`.
+PythonName = NewType("PythonName", str)
+
 ALL_BROKERS = Brokers(())
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
