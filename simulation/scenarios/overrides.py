@@ -6,7 +6,7 @@ A path names keys and places from the top, `groups.checkout.settings.session_tim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -34,8 +34,7 @@ def parse_override(text: str) -> tuple[str, Any]:
 def overridden(document: Document, path: str, value: object, line: int | None) -> Document:
     """The same document with another value at a path, which stands on that line."""
     data, lines = deepcopy(document.data), dict(document.lines)
-    if path.startswith("script."):
-        _spell_out(data)
+    _spell_out(data)
     for place in _places(data, path):
         _put(data, place, deepcopy(value))
         for known in [each for each in lines if each[: len(place)] == place]:
@@ -46,13 +45,26 @@ def overridden(document: Document, path: str, value: object, line: int | None) -
 
 
 def _spell_out(data: Any) -> None:  # noqa: ANN401 (plain data)
-    """Write `crash: ada` as `crash: {members: ada}`, so that a path can lead to its other keys."""
-    script = data.get("script") if isinstance(data, Mapping) else None
-    for entry in script if isinstance(script, list) else ():
-        for key, value in entry.items() if isinstance(entry, dict) else ():
+    """Write short forms as long ones, so that a path can lead to the keys that they leave out.
+
+    `crash: ada` becomes `crash: {members: ada}`, and a list of members their names with details.
+    """
+    for entry in _mappings(data, "script"):
+        for key, value in entry.items():
             short = _SHORT.get(key)
             if short and not isinstance(value, Mapping):
                 entry[key] = {short: value}
+    for group in _mappings(data, "groups"):
+        members = group.get("members")
+        if isinstance(members, list) and all(isinstance(name, str) for name in members):
+            group["members"] = dict.fromkeys(members)
+
+
+def _mappings(data: Any, key: str) -> list[dict[str, Any]]:  # noqa: ANN401 (plain data)
+    """The mappings in a list or under names, as far as there are any."""
+    found = data.get(key) if isinstance(data, Mapping) else None
+    each = found.values() if isinstance(found, Mapping) else found
+    return [one for one in each if isinstance(one, dict)] if isinstance(each, Iterable) else []
 
 
 def _places(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)
