@@ -215,7 +215,7 @@ class Faults(Producers):
             heal = partial(_apply, self, PAIRS[fault.verb], fault.target, kind)
             self.at(at_ms + milliseconds(fault.lasts), heal)
 
-    def faults_at_a_rate(  # type: ignore[misc] # mixed into it
+    def faults_at_a_rate(  # type: ignore[misc] # noqa: PLR0913 (mixed into it; each is named)
         self: Simulation,
         verb: str,
         targets: Iterable[str | int],
@@ -223,9 +223,15 @@ class Faults(Producers):
         every: Duration,
         lasts: Duration,
         until: Duration,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Let a fault happen again and again, on average so often, to one of the targets."""
+        """Let a fault happen again and again, to one of the targets, until that time.
+
+        From the end of one to the beginning of the next it takes `every` on average.
+        """
         among = list(targets)
+        if not among:
+            raise ValueError("targets must name at least one consumer, group or broker")
         stream = stream_key(self.seed, f"faults/{verb}/{self._drawn}")
         self._drawn += 1
         at_ms, end_ms, k = self.now_ms, milliseconds(until), 0
@@ -234,7 +240,9 @@ class Faults(Producers):
             if at_ms >= end_ms:
                 return
             target = among[draw(stream, 2 * k + 1) * len(among) >> 64]
-            self.fault(Fault(verb=verb, target=target, at=at_ms, lasts=lasts))
+            self.fault(
+                Fault(verb=verb, target=target, at=at_ms, lasts=lasts, options=options or {})
+            )
             at_ms += milliseconds(lasts)
             k += 1
 
