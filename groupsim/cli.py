@@ -8,6 +8,8 @@ status in commands/failures.py.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,17 +21,29 @@ from groupsim.commands.shadows import shadows, warning_of
 from groupsim.commands.shipped import names_like
 
 
+@contextmanager
+def told_if_raised() -> Iterator[None]:
+    """Every way out of the command but the usual ones ends here."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, typer.TyperException, SystemExit):
+        raise
+    except BaseException as error:
+        raise typer.Exit(told(error)) from error
+
+
 class Verbs(TyperGroup):
     """Turns whatever a verb raises into a sentence and a status."""
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's own signature
+    def make_context(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - click's own
+        """Read the command line; some flags answer at once."""
+        with told_if_raised():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - the same
         """Call the verb."""
-        try:
+        with told_if_raised():
             return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, typer.TyperException, SystemExit):
-            raise
-        except BaseException as error:  # every way out of a verb ends here
-            raise typer.Exit(told(error)) from error
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - the same
         """In the order of this file, which is the order in which one needs them."""
