@@ -7,14 +7,14 @@ that led to it. Nothing here knows of terminals or pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, field, frozen
 
 from simulation.events import EventKind, Row, WorldEventKind
-from simulation.sentences import Names, clause_of
+from simulation.sentences import Names, clause_of, in_time
 
-__all__ = ["UNTOLD", "Line", "Window", "is_told", "lines", "story"]
+__all__ = ["UNTOLD", "Line", "Window", "is_told", "lines", "page", "story"]
 
 #: What goes without saying.
 UNTOLD: frozenset[str] = frozenset(
@@ -39,6 +39,8 @@ UNTOLD: frozenset[str] = frozenset(
         EventKind.MEMBER_ID_GIVEN,
     )
 )
+#: What the columns of a page are.
+_HEADING = ("time, s", "row", "what happened (<- what led to it)")
 _REPLY_RECEIVED = WorldEventKind.REPLY_RECEIVED.value
 _POSITION_SET = WorldEventKind.POSITION_SET.value
 _COMMITTED = "committed"
@@ -185,3 +187,33 @@ def story(rows: Sequence[Row], window: Window | None = None) -> list[Line]:
     """A run as people tell it, or a part of it."""
     causes = [row.cause for row in rows]
     return lines(filter(is_told, rows), Names.of(rows), window or Window(), causes)
+
+
+def page(told: Sequence[Line], rows: Sequence[Row], names: Names) -> Iterator[str]:
+    """The heading, then each line as it is printed; `rows` are all those of the run.
+
+    A cause is named by its row, in words too if its line is not on the page, and not at all if it
+    stands just above.
+    """
+    time, row, what = _HEADING
+    last_ms, last_seq = (told[-1].at_ms, told[-1].seq) if told else (0, 0)
+    width = max(len(time), len(f"{last_ms / 1_000:.3f}"))
+    digits = max(len(row), len(str(last_seq)))
+    yield f"{time:>{width}}  {row:>{digits}}  {what}"
+    groups = {line.group for line in told if line.group is not None}
+    shown: set[int] = set()
+    before: int | None = None
+    for line in told:
+        whose = f"{line.group}: " if len(groups) > 1 and line.group is not None else ""
+        because = ""
+        if line.cause is not None and line.cause != before:
+            because = f"  <- {line.cause}"
+            if line.cause not in shown:
+                cause = rows[line.cause - 1]
+                because += f" at {in_time(cause.at_ms)}: {clause_of(names, cause)}"
+                shown.add(line.cause)
+        yield (
+            f"{line.at_ms / 1_000:{width}.3f}  {line.seq:>{digits}}  {whose}{line.text}{because}"
+        )
+        shown.add(line.seq)
+        before = line.seq

@@ -16,8 +16,8 @@ from simulation.errors import SimulationError
 from simulation.events import EventKind
 from simulation.measures import Rebalance
 from simulation.parquet_source import Recording, read_recording
-from simulation.sentences import clause_of, counted, in_time, lasting
-from simulation.timeline import UNTOLD, Line, Window, is_told, lines
+from simulation.sentences import counted, in_time, lasting
+from simulation.timeline import UNTOLD, Line, Window, is_told, lines, page
 
 #: So much is told before and after what `--around` names.
 _AROUND_MS = 1_000
@@ -94,35 +94,10 @@ def _print_lines(recording: Recording, witness: Witness, told: Sequence[Line]) -
     if not told:
         voice.say("nothing is told of that part of the run")
         return
-    width = max(len("time, s"), len(f"{told[-1].at_ms / 1_000:.3f}"))
-    digits = max(len("row"), len(str(told[-1].seq)))
-    shown: set[int] = set()
-    groups = {line.group for line in told if line.group is not None}
-    before = 0
-    voice.line(f"{'time, s':>{width}}  {'row':>{digits}}  what happened (<- what led to it)")
-    for line in told:
-        whose = f"{line.group}: " if len(groups) > 1 and line.group is not None else ""
-        voice.line(
-            f"{line.at_ms / 1_000:{width}.3f}  {line.seq:>{digits}}  {whose}{line.text}"
-            f"{_because(recording, witness, line, shown, before)}",
-            style=_STYLES.get(line.kind),
-        )
-        shown.add(line.seq)
-        before = line.seq
-
-
-def _because(
-    recording: Recording, witness: Witness, line: Line, shown: set[int], before: int
-) -> str:
-    """The cause by its row; in words if its line is not on the page; none if it is just above."""
-    if line.cause is None or line.cause == before:
-        return ""
-    if line.cause in shown:
-        return f"  <- {line.cause}"
-    cause = recording[line.cause - 1]
-    words = clause_of(witness.names, cause)
-    shown.add(line.cause)
-    return f"  <- {line.cause} at {in_time(cause.at_ms)}: {words}"
+    heading, *texts = page(told, recording, witness.names)
+    voice.line(heading)
+    for line, text in zip(told, texts, strict=True):
+        voice.line(text, style=_STYLES.get(line.kind))
 
 
 def why(run: Path, reference: str, *, group: str | None, as_json: bool) -> None:
