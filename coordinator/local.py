@@ -53,6 +53,7 @@ from coordinator.protocol import (
 )
 from coordinator.records import Record, TopicPartition
 from coordinator.timer_queue import TimerQueue
+from coordinator.timers import Timer
 
 R = TypeVar("R", bound=Response)
 
@@ -187,7 +188,7 @@ class LocalCoordinator:
         while (due := self._timers.pop_due(now_ms)) is not None:
             at_ms, timer = due
             self._now_ms = max(self._now_ms, at_ms)
-            self._carry_out(self.machine.on_timer(timer, self._now_ms))
+            self._fire(timer)
         self._now_ms = now_ms
 
     def fail_next_write(self, error: ErrorCode = ErrorCode.NOT_ENOUGH_REPLICAS) -> None:
@@ -395,6 +396,9 @@ class LocalCoordinator:
     def _group(self, group_id: str) -> Group | None:
         slot = self.machine.slots.get(self.machine.shard_of(group_id))
         return None if slot is None or slot.shard is None else slot.shard.groups.get(group_id)
+
+    def _fire(self, timer: Timer) -> None:
+        self._carry_out(self.machine.on_timer(timer, self._now_ms))
 
     def _carry_out(self, outcome: Outcome) -> None:
         self._timers.apply(outcome.timers)
