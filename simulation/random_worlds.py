@@ -91,7 +91,7 @@ def draw_world(seed: int) -> World:
     return evolve(
         world,
         faults=tuple(_draw_fault(draws, world, until_ms) for _ in range(draws.between(0, 5))),
-        acts=tuple(_draw_act(draws, world, until_ms) for _ in range(draws.between(0, 4))),
+        acts=_draw_acts(draws, world, until_ms),
         traps=tuple(_draw_trap(draws, world) for _ in range(draws.one_of((0, 0, 1, 2)))),
         ghosts=tuple(
             _draw_ghost(draws, world, f"ghost{number}", until_ms)
@@ -235,6 +235,30 @@ def _draw_trap(draws: Draws, world: World) -> Trap:
     )
 
 
+def _draw_acts(draws: Draws, world: World, until_ms: int) -> tuple[Act, ...]:
+    acts: list[Act] = []
+    for _ in range(draws.between(0, 4)):
+        act = _draw_act(draws, world, until_ms)
+        acts.append(act)
+        if act.verb == "delete_topic" and draws.is_so(75):
+            acts.append(_draw_return(draws, world, act))
+    return tuple(acts)
+
+
+def _draw_return(draws: Draws, world: World, deletion: Act) -> Act:
+    """A topic of that name comes again: consumers that want what is not there cost much to play.
+
+    It has no fewer partitions than before, for Kafka's sticky assignors throw on older claims.
+    """
+    before = next(topic for topic in world.topics if topic.name == deletion.args[0])
+    return Act(
+        at_ms=deletion.at_ms + draws.between(10, 20_000),
+        verb="topic",
+        args=(before.name,),
+        options={"partitions": before.partitions + _PARTITIONS_ADDED_MAX},
+    )
+
+
 def _draw_act(draws: Draws, world: World, until_ms: int) -> Act:
     client, topic = draws.one_of(world.consumers), draws.one_of(world.topics)
     at_ms = draws.between(_TROUBLE_FROM_MS, until_ms)
@@ -247,8 +271,6 @@ def _draw_act(draws: Draws, world: World, until_ms: int) -> Act:
         ("add_partitions", (topic.name, topic.partitions + added), {}),
         ("topic", (_LATE_TOPIC,), {"partitions": draws.between(1, 3)}),
         ("delete_topic", (topic.name,), {}),
-        # With no fewer partitions than before: Kafka's sticky assignors throw on older claims.
-        ("topic", (topic.name,), {"partitions": topic.partitions + _PARTITIONS_ADDED_MAX}),
         ("truncate", (topic.name, 0, draws.between(1, 50)), {}),
     ]
     verb, args, options = draws.one_of(acts)
