@@ -40,6 +40,8 @@ class Reader:
 
     began: str = "committed"
     began_at: int = 0
+    #: How far others, or it, had come when it began: from there on it reads what is new.
+    began_behind: int = 0
     in_hand: tuple[int, int] | None = None
     handed_ms: int = 0
     is_reading: bool = True
@@ -148,6 +150,7 @@ class DeliveryFold:
             return
         offset = row.offset or 0
         reader.began, reader.began_at = row.detail or "", offset
+        reader.began_behind = delivery.reached
         if delivery.base is None:
             delivery.base = delivery.reached = offset
         elif offset > delivery.reached and not reader.began.startswith("committed"):
@@ -211,7 +214,8 @@ class DeliveryFold:
     def _why_again(self, delivery: Delivery, row: Row, reader: Reader | None) -> str:
         """Why these records are processed a second time, as one clause."""
         place = place_of(row)
-        if reader is not None and reader.began.startswith((_SEEK, _RESET)):
+        went = reader is not None and reader.began.startswith((_SEEK, _RESET))
+        if reader is not None and went and (row.offset or 0) < reader.began_behind:
             return f"{row.client} went to {reader.began_at}: {reader.began}"
         if place in self.commits.forgotten:
             return f"the committed offset was removed: {self.commits.forgotten[place]}"

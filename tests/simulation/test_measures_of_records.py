@@ -62,6 +62,19 @@ def test_records_read_again_on_purpose_are_duplicates_of_that_purpose(detail):
     assert tallies(measure(rows).duplicates) == {f"ada went to 4: {detail}": 6}
 
 
+def test_where_a_consumer_once_began_is_not_to_blame_for_what_is_read_twice_later():
+    rows = a_recording(
+        *starts_reading("ada", 0, detail="reset"),
+        *works("ada", 1_000, 0, 10),
+        an_event(E.OFFSET_COMMITTED, 1_100, client="ada", offset=10),
+        *starts_reading("bea", 2_000, offset=10),
+        *works("bea", 2_500, 10, 30),
+        *works("ada", 3_000, 10, 20),
+    )
+
+    assert tallies(measure(rows).duplicates) == {"bea reads them too": 10}
+
+
 def test_records_committed_before_a_crash_and_processed_by_nobody_are_lost():
     rows = a_recording(
         *starts_reading("ada", 0),
