@@ -41,12 +41,18 @@ ROOMS: tuple[Room, ...] = (
     ),
     Room(
         faults=client.CLIENT_FAULTS,
-        tests=("tests/client", "tests/conformance/test_client.py", "tests/scenarios"),
+        tests=("tests/client", "tests/conformance/test_client.py"),
         tests_last=("tests/conformance/test_client.py",),
     ),
     Room(
         faults=simulation.SIMULATION_FAULTS,
-        tests=("tests/simulation", "tests/scenarios"),
+        tests=(
+            "tests/simulation",
+            "tests/scenarios/test_delivery.py",
+            "tests/scenarios/test_held_requests.py",
+            "tests/scenarios/test_rebalance_triggers.py",
+            "tests/scenarios/test_slow_log.py",
+        ),
         tests_last=("tests/simulation/test_campaign.py", "tests/simulation/test_quiet.py"),
     ),
 )
