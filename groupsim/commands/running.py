@@ -152,7 +152,8 @@ def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int)
         if wish.out is not None:
             with undisturbed():
                 sweep(wish.out / variant)
-        error.add_note(f"to repeat it: {wish.command(variant, seed)}")
+        if not isinstance(error, SimulationError | OSError):  # a bug of ours, then
+            error.add_note(f"to repeat it: {wish.command(variant, seed)}")
         raise
 
 
