@@ -109,6 +109,7 @@ def _list_hook(wanted: Any, converter: Converter) -> Callable[[Any, Any], Any]: 
 
 
 def _mapping_hook(wanted: Any, converter: Converter) -> Callable[[Any, Any], Any]:  # noqa: ANN401
+    """Parts by their names; a name with nothing behind it has all defaults."""
     plain: Any = dict.__class_getitem__(wanted.__args__)
     usual = converter.get_structure_hook(plain)
     inner = wanted.__args__[1]
@@ -117,11 +118,28 @@ def _mapping_hook(wanted: Any, converter: Converter) -> Callable[[Any, Any], Any
     def structured(value: Any, _: object) -> Any:  # noqa: ANN401 (plain data)
         if not isinstance(value, Mapping):
             raise Wrong(f"found {shown(value)}", "must be a mapping of names")
-        # A name with nothing behind it has all defaults.
-        given = {key: {} if has_parts and each is None else each for key, each in value.items()}
-        return usual(given, plain)
+        if not has_parts:
+            return usual(value, plain)
+        wrongs = [wrong for key in value for wrong in _wrong_names(key)]
+        given = {key: {} if each is None else each for key, each in value.items()}
+        found: Any = None
+        try:
+            found = usual(given, plain)
+        except Exception as error:  # noqa: BLE001 (cattrs wraps whatever a value raises)
+            wrongs += [moved(path, wrong) for path, wrong in wrongs_of(error, ())]
+        if wrongs:
+            raise AllWrong(wrongs)
+        return found
 
     return structured
+
+
+def _wrong_names(key: str) -> list[Wrong]:
+    try:
+        values.name(key)
+    except Wrong as wrong:
+        return [Wrong(wrong.found, wrong.allowed, at=(key,))]
+    return []
 
 
 def _class_hook(cl: type, converter: Converter) -> Callable[[Any, Any], Any]:
@@ -193,14 +211,14 @@ def _no_action(value: Mapping[str, Any]) -> Wrong:
 
 
 def _members(converter: Converter) -> Callable[[Any, object], Any]:
-    by_name = Mapping[values.Name, parts.Members]
+    by_name = Mapping[str, parts.Members]
 
     def structured(value: Any, _: object) -> Any:  # noqa: ANN401 (plain data)
         if type(value) is int:
             return values.positive(value)
         if isinstance(value, list):
             names: Any = converter.structure(value, tuple[values.Name, ...])
-            return dict.fromkeys(names, parts.Members())
+            return parts.members_named(names)
         if isinstance(value, Mapping):
             return converter.structure(value, by_name)  # type: ignore[type-abstract]
         allowed = "must be a number, a list of names, or names with details"
@@ -267,7 +285,7 @@ def _new_converter() -> Converter:
     converter = Converter(
         forbid_extra_keys=True, omit_if_default=True, prefer_attrib_converters=False
     )
-    roster = int | Mapping[values.Name, parts.Members]
+    roster = int | Mapping[str, parts.Members]
     read: dict[Any, Callable[[Any, Any], Any]] = {
         str: _text,
         bool: _flag,

@@ -29,6 +29,7 @@ _LOOKS = (
 )
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _DIGITS_MAX = 30
+_ODD_BREAKS = re.compile("[\r\x85\u2028\u2029]")
 
 
 class _Loader(yaml.SafeLoader):
@@ -42,11 +43,17 @@ class _Dumper(yaml.SafeDumper):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (PyYAML's own shape)
 
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """Quote what PyYAML would write as a line break and read as another one."""
+        style = '"' if _ODD_BREAKS.search(text) else None
+        return self.represent_scalar(f"{_PREFIX}str", text, style=style)
+
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 (PyYAML's own signature)
         """Write everything out."""
         return True
 
 
+_Dumper.add_representer(str, _Dumper.represent_text)
 for _tag, _look, _first in _LOOKS:
     _pattern = re.compile(f"(?:{_look.pattern})$")
     for _class in (_Loader, _Dumper):

@@ -79,6 +79,8 @@ def _places(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)
 
 def _place(data: Any, path: str) -> Path:  # noqa: ANN401 (plain data)
     """The steps of a path; names with dots are found by what is there."""
+    if not path.strip():
+        raise Wrong(f"found {shown(path)}", "must be a path such as groups.checkout.static")
     place: list[str | int] = []
     here, rest = data, path
     while rest:

@@ -114,7 +114,7 @@ class Topic:
     )
 
 
-def _topics(value: Mapping[str, Topic]) -> Mapping[Name, Topic]:
+def _topics(value: Mapping[str, Topic]) -> Mapping[str, Topic]:
     return {name(each): topic for each, topic in value.items()}
 
 
@@ -133,7 +133,7 @@ class Cluster:
         converter=broker_settings,
         metadata=says("the brokers' group settings, by Kafka's names"),
     )
-    topics: Mapping[Name, Topic] = field(
+    topics: Mapping[str, Topic] = field(
         factory=dict, converter=_topics, metadata=says("topics by name")
     )
 
@@ -306,11 +306,19 @@ class Members:
     static: bool | None = field(default=None, metadata=says("instead of the group's"))
 
 
-def _members(value: int | Sequence[str] | Mapping[str, Members]) -> int | Mapping[Name, Members]:
+def members_named(wanted: Sequence[str]) -> Mapping[str, Members]:
+    """One consumer of each name, with nothing of its own."""
+    found = {str(name(each)): Members() for each in wanted}
+    if len(found) < len(wanted):
+        raise Wrong("found a name twice", "must be different names")
+    return found
+
+
+def _members(value: int | Sequence[str] | Mapping[str, Members]) -> int | Mapping[str, Members]:
     if type(value) is int:
         return positive(value)
     if isinstance(value, list | tuple):
-        return {name(each): Members() for each in value}
+        return members_named(value)
     if isinstance(value, Mapping):
         return {name(each): member for each, member in value.items()}
     raise Wrong(f"found {shown(value)}", "must be a number, a list of names, or names with details")
@@ -320,7 +328,7 @@ def _members(value: int | Sequence[str] | Mapping[str, Members]) -> int | Mappin
 class Group:
     """A consumer group: its members and what they have in common."""
 
-    members: int | Mapping[Name, Members] = field(
+    members: int | Mapping[str, Members] = field(
         default=1,
         converter=_members,
         metadata=says("how many, called GROUP-1 ...; or their names; or names with details"),

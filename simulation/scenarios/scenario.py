@@ -30,7 +30,7 @@ def _expected(value: str | Sequence[str]) -> tuple[Expected, ...]:
     return tuple(map(expected, [value] if isinstance(value, str) else value))
 
 
-def _groups(value: Mapping[str, Group]) -> Mapping[Name, Group]:
+def _groups(value: Mapping[str, Group]) -> Mapping[str, Group]:
     return {name(each): group for each, group in value.items()}
 
 
@@ -38,7 +38,7 @@ def _entries(value: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(value)
 
 
-def _variants(value: Mapping[str, Mapping[str, Any]]) -> Mapping[Name, Mapping[str, Any]]:
+def _variants(value: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
     return {name(each): dict(changes) for each, changes in value.items()}
 
 
@@ -55,7 +55,7 @@ class Scenario:
     question: str = field(default="", metadata=says("what it answers"))
     seed: Whole = field(default=Whole(0), converter=whole, metadata=says("of all its chance"))
     cluster: Cluster = field(factory=Cluster, metadata=says("brokers, topics and their traffic"))
-    groups: Mapping[Name, Group] = field(
+    groups: Mapping[str, Group] = field(
         factory=dict, converter=_groups, metadata=says("consumer groups by name")
     )
     script: tuple[Entry, ...] = field(
@@ -71,7 +71,7 @@ class Scenario:
         default="",
         metadata=says("why its groups need not come to rest; without a reason, they must"),
     )
-    variants: Mapping[Name, Mapping[str, Any]] = field(
+    variants: Mapping[str, Mapping[str, Any]] = field(
         factory=dict,
         converter=_variants,
         metadata=says("runs to compare: for each, other values by their paths"),
