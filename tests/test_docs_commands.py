@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import Result
 
 from groupsim.cli import app
 from groupsim.commands.shipped import shipped
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_OUTPUT = re.compile(r"^```console\n[^`]*^```\n+```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`groupsim ([a-z]+)[^`]*`")
 
 
@@ -24,6 +26,12 @@ def commands_of(page: Path) -> list[str]:
     """The lines of a page's console blocks that begin with a prompt."""
     blocks = _CONSOLE.findall(page.read_text(encoding="utf-8"))
     return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+def shown_output(page: Path) -> list[str]:
+    """The lines that a page shows as what the console block before them prints."""
+    found = _OUTPUT.findall(page.read_text(encoding="utf-8"))
+    return [line for block in found for line in block.splitlines()]
 
 
 def is_played_elsewhere(command: str) -> bool:
@@ -40,18 +48,18 @@ def test_every_command_succeeds_that_is_shown_in(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     commands = [each for each in commands_of(page) if not is_played_elsewhere(each)]
 
-    failures = [told for command in commands if (told := failure_of(command))]
+    results = {command: called(command) for command in commands}
 
-    assert failures == []
+    assert {name: each.stderr for name, each in results.items() if each.exit_code != 0} == {}
+    printed = {line for each in results.values() for line in each.stdout.splitlines()}
+    assert [line for line in shown_output(page) if line not in printed] == []
 
 
-def failure_of(command: str) -> str | None:
-    """What the command says when it fails; it is called in this process, for speed."""
+def called(command: str) -> Result:
+    """What a command prints, and its status; it is called in this process, for speed."""
     program, *words = shlex.split(command)
-    if program != "groupsim":
-        return f"{command}: only groupsim is called by this test"
-    result = groupsim(*words)
-    return None if result.exit_code == 0 else f"{command}: {result.exit_code}, {result.stderr}"
+    assert program == "groupsim", f"{command}: only groupsim is called here"
+    return groupsim(*words)
 
 
 def test_the_command_s_own_page_shows_every_verb():
