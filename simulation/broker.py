@@ -159,7 +159,7 @@ class Broker:
         if answer is not None:
             self._reply(message, answer, message.received)
             return
-        if message.kind not in _TOUCHING_NOBODY_ELSE:
+        if message.is_by_hand or message.kind not in _TOUCHING_NOBODY_ELSE:
             self.before_touching(message.facts.get("group") or "")
         self.machine.view = self.cluster.view()
         self._open[request.request_id] = message

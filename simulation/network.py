@@ -40,6 +40,8 @@ class Message:
     unknown: int = 0
     #: Whether it commits what is committed already.
     is_repeat: bool = False
+    #: Whether a script sent it; it may speak for anybody.
+    is_by_hand: bool = False
     #: Whether the coordinator has told that it refuses this commit.
     is_refused: bool = False
     received_ms: int = 0

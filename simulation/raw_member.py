@@ -130,6 +130,7 @@ class RawMember:
         }
         row = stage.recorder.record(WorldEventKind.REQUEST_SENT, stage.kernel.now_ms, None, **facts)
         message = Message(connection, numbered, kind, stage.kernel.now_ms, row, facts)
+        message.is_by_hand = True
         stage.network.send(message)
 
     # --- what the network needs of it ---
@@ -140,6 +141,9 @@ class RawMember:
         now_ms = stage.kernel.now_ms
         facts: Facts = {**message.facts, **facts_of_reply(response)}
         facts["duration_ms"] = now_ms - message.sent_ms
+        if not message.connection.is_open:
+            stage.recorder.record(WorldEventKind.REPLY_LOST, now_ms, replied, **facts)
+            return
         stage.recorder.record(WorldEventKind.REPLY_RECEIVED, now_ms, replied, **facts)
         self.replies.append(response)
         if isinstance(response, JoinGroupResponse):

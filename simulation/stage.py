@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from attrs import define, field
 
 from client.applications import ResultStore
-from coordinator import GroupConfig, GroupCoordinator, IdSource, SeededIds
+from coordinator import GroupConfig, GroupCoordinator, IdSource
 from coordinator.group import Group
 from coordinator.java_order import partition_for
 from simulation.broker import Broker, LogTrouble
@@ -21,6 +21,7 @@ from simulation.errors import SimulationError
 from simulation.events import Facts, WorldEventKind
 from simulation.idle_fetch import IdleFetches
 from simulation.kernel import Kernel, Rank, Turn
+from simulation.member_ids import IdsByClient
 from simulation.network import Connection, Link, Message, Network
 from simulation.offsets_log import OffsetsLog
 from simulation.recorder import Recorder, Sink
@@ -114,7 +115,7 @@ class Stage:
         self.network.pass_idle = self.idle.pass_idle
         self.network.forget_idle = self.idle.forget
         if self.member_ids is None:
-            self.member_ids = SeededIds(self.seed)
+            self.member_ids = IdsByClient(self.seed)
         for broker in self.broker_ids:
             self.brokers[broker] = self._new_broker(broker)
             self.network.brokers[broker] = self.brokers[broker]

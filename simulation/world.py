@@ -17,7 +17,7 @@ from attrs import define, evolve, field
 from client.applications import PollLoop
 from client.membership import CloseOperation
 from client.settings import consumer_config
-from coordinator import CoordinatorError, GroupConfig, GroupState, IdSource
+from coordinator import GroupConfig, GroupState, IdSource
 from simulation.chance import LAN, Law
 from simulation.consumer_book import Role
 from simulation.consumer_host import ConsumerHost
@@ -259,7 +259,7 @@ class Simulation(Faults):
     def _play(self, end_ms: int, holds: Callable[[], bool] | None = None) -> None:
         try:
             self.stage.play(end_ms, holds)
-        except (CoordinatorError, SimulationError, AssertionError) as error:
+        except Exception as error:
             error.add_note(f"seed {self.seed}, at {self.now_ms} ms")
             raise
 

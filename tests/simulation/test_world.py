@@ -405,3 +405,38 @@ def test_a_first_rebalance_waits_until_its_delay_and_what_prolongs_it_are_over()
 
     (first,) = sim.rebalances("checkout")
     assert first.deadline_ms == first.started_ms + 6_000
+
+
+def test_a_consumer_more_does_not_shift_what_happens_to_another_group():
+    def of_checkout(*others: str) -> list[tuple[object, ...]]:
+        sim = Simulation(seed=7)
+        sim.topic("orders", partitions=6, records_per_s=5)
+        sim.consumers("audit", *others, topics=["orders"])
+        sim.consumers("checkout", "ada", "bea", "cat", topics=["orders"])
+        sim.run_for("30s")
+        sim.crash("bea")
+        sim.run_for("2m")
+        rows = [row for row in sim.events if row.group == "checkout"]
+        return [
+            (row.at_ms, row.kind, row.client, row.member, row.partition, row.offset) for row in rows
+        ]
+
+    assert of_checkout("hal") == of_checkout("hal", "ivy", "jon")
+
+
+def test_one_way_silence_towards_a_broker_holds_requests_and_no_answers():
+    sim = a_world()
+    sim.run_for("10s")
+    sim.slow_append("checkout", by="2s")
+    sim.run_until(lambda: any(row.kind == "request_received" for row in sim.events[-3:]))
+    received = [row for row in sim.events if row.kind == "request_received"][-1]
+
+    assert received.client is not None
+    sim.partition(received.client, one_way="to_broker")
+    began_ms = sim.now_ms
+    sim.run_for("6s")
+
+    after = [row for row in sim.events if row.client == received.client and row.at_ms > began_ms]
+    kinds = {row.kind for row in after}
+    assert {"request_sent", "reply_received"} <= kinds
+    assert "request_received" not in kinds

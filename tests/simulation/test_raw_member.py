@@ -1,0 +1,76 @@
+"""Single requests by script: ghosts, and members that speak for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from coordinator import ListedIds
+from coordinator.protocol import (
+    HeartbeatRequest,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    Request,
+)
+from simulation.events import Row
+from simulation.stage import Quiet
+from simulation.world import Simulation
+
+
+def a_heartbeat(member: str) -> Request:
+    return HeartbeatRequest(group_id="checkout", member_id=member, generation_id=1)
+
+
+def a_commit(member: str) -> Request:
+    position = OffsetCommitRequestPartition(partition_index=0, committed_offset=3)
+    topic = OffsetCommitRequestTopic(name="orders", partitions=(position,))
+    return OffsetCommitRequest(
+        group_id="checkout", member_id=member, generation_id=1, topics=(topic,)
+    )
+
+
+def rows(quiet: Quiet, request: Callable[[str], Request], at_ms: int) -> list[Row]:
+    """In a calm somebody sends a request in ada's name, and soon after it she dies."""
+    sim = Simulation(seed=3, quiet=quiet, member_ids=ListedIds(("ada-1",)))
+    sim.topic("orders")
+    sim.append("orders", 10)
+    settings = {"auto.offset.reset": "earliest", "auto.commit.interval.ms": "1000"}
+    sim.consumers("checkout", "ada", topics=["orders"], settings=settings)
+    ghost = sim.raw_member("ghost", "checkout")
+    sim.at(at_ms, lambda: ghost.send(request("ada-1")))
+    sim.at(at_ms + 100, lambda: sim.crash("ada"))
+    sim.run_for("2m")
+    sim.end()
+    return list(sim.events)
+
+
+@pytest.mark.parametrize("at_ms", range(41_000, 44_000, 500))
+@pytest.mark.parametrize("request_of", [a_heartbeat, a_commit])
+def test_a_request_in_anothers_name_ends_its_lull(request_of, at_ms):
+    assert rows("skip", request_of, at_ms) == rows("play", request_of, at_ms)
+
+
+def test_ids_can_be_given_as_a_list():
+    sim = Simulation(seed=3, member_ids=ListedIds(("ada-1", "bea-1")))
+    sim.topic("orders", partitions=2)
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("1s")
+    sim.consumers("checkout", "bea", topics=["orders"])
+    sim.run_until_stable("checkout")
+
+    members = {row.client: row.member for row in sim.events if row.kind == "member_added"}
+    assert members == {"ada": "ada-1", "bea": "bea-1"}
+
+
+def test_an_answer_on_a_connection_that_is_gone_is_lost():
+    sim = Simulation(seed=3)
+    ghost = sim.raw_member("ghost", "checkout")
+    ghost.join("orders")
+
+    sim.reset_connections("ghost", acted=True)
+    sim.run_for("1s")
+
+    assert ghost.replies == []
+    assert [row.kind for row in sim.events if row.client == "ghost"][-1] == "reply_lost"
