@@ -18,7 +18,7 @@ from groupsim.cli import app
 from simulation.parquet_source import read_recording
 
 #: GROUPSIM_KILLS=200 makes it thorough.
-KILLS = int(os.environ.get("GROUPSIM_KILLS", "24"))
+KILLS = int(os.environ.get("GROUPSIM_KILLS", "40"))
 VARIANTS = ("one", "two", "three", "four")
 #: Short runs, so that many kills hit one that is being written.
 SHORT = f"""\
