@@ -328,9 +328,10 @@ def _liveness(scenario: Scenario, watch: Watch) -> str:
 
 
 def simulation_of(
-    scenario: Scenario, *, variant: str | None = None, seed: int | None = None
+    scenario: Scenario, *, variant: str | None, seed: int | None, allow_python: bool
 ) -> Simulation:
     """The scenario's world with its script in place, not run yet; its rows stay in memory."""
     name, chosen_seed = variant_of(scenario, variant), seed_of(scenario, seed)
+    played = scenario.variant(name, allow_python=allow_python)
     run = run_name(scenario, name, chosen_seed)
-    return stage(scenario.variant(name), seed=chosen_seed, run=run, sink=MemorySink()).sim
+    return stage(played, seed=chosen_seed, run=run, sink=MemorySink()).sim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ def read(
     """The scenario, if it and all its variants can be played; else every mistake in them."""
     scenario, mistakes = _read_one(document, kind, limits=limits, allow_python=allow_python)
     known = set(map(_key, mistakes))
-    for name, changes in _variants_of(document.data):
+    for name, changes in _variants_of(document.data)[: limits.variants]:
         for mistake in _mistakes_of_variant(
             document, name, changes, kind, limits=limits, allow_python=allow_python
         ):
@@ -91,10 +91,10 @@ def _read_one(
     return found.value, mistakes
 
 
-def _variants_of(data: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 (plain data)
+def _variants_of(data: Any) -> list[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 (plain data)
     variants = data.get("variants") if isinstance(data, Mapping) else None
     if not isinstance(variants, Mapping):
-        return ()
+        return []
     return [(name, found) for name, found in variants.items() if isinstance(found, Mapping)]
 
 

@@ -158,9 +158,11 @@ class Scenario:
         """Play it, or one of its variants, and say what came of it."""
         return play(self, **options)
 
-    def simulation(self, *, variant: str | None = None, seed: int | None = None) -> Simulation:
+    def simulation(
+        self, *, variant: str | None = None, seed: int | None = None, allow_python: bool = False
+    ) -> Simulation:
         """Its world with the script in place, at time 0; rows stay in memory."""
-        return simulation_of(self, variant=variant, seed=seed)
+        return simulation_of(self, variant=variant, seed=seed, allow_python=allow_python)
 
 
 def validate(

@@ -36,7 +36,7 @@ from simulation.scenarios.wrongs import keys_of
 Schema = dict[str, Any]
 
 _DURATION = r"^\s*0\s*$|^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$"
+_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$"
 
 
 def json_schema() -> Schema:

@@ -36,7 +36,7 @@ Brokers = NewType("Brokers", tuple[int | str, ...])
 
 A_DURATION = "a length of time such as 250ms, 45s, 5m or 1h30m"
 A_RATE = "records over time such as 2000/s or 30/m"
-A_NAME = "up to 200 letters, digits, '.', '_' and '-', beginning with a letter or digit"
+A_NAME = "up to 200 letters, digits, '.', '_' and '-', not beginning with '.' or '-'"
 #: Ten years: nothing that anybody waits for is longer.
 LONGEST_MS = 3_650 * 86_400_000
 
@@ -49,7 +49,7 @@ PythonName = NewType("PythonName", str)
 
 ALL_BROKERS = Brokers(())
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 _RATE = re.compile(r"(\d{1,12})\s*/\s*(s|m|h)")
 _PER_RECORD = re.compile(r"(?:(?P<least>.+?)\s+to\s+)?(?P<most>.+?)\s+per\s+record")
 _MICROS = re.compile(r"(\d{1,9})\s*us")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
@@ -66,3 +68,26 @@ def test_the_schema_accepts_as_written_and_as_rewritten(path):
 )
 def test_the_schema_refuses(data):
     assert complaints(data) != []
+
+
+def blocks_of(language: str) -> list[str]:
+    """The examples in the documentation."""
+    page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_the_file_in_the_documentation_is_a_scenario():
+    whole, members, script = blocks_of("yaml")
+
+    scenario = Scenario.from_yaml(whole)
+    indented = textwrap.indent(members, "    ")
+    detailed = Scenario.from_yaml(f"groups:\n  checkout:\n{indented}{script}run_for: 15m")
+
+    assert scenario.variant_names == ("eager", "cooperative", "static")
+    assert len(detailed.script) == 4
+
+
+def test_the_python_in_the_documentation_runs():
+    (program,) = blocks_of("python")
+
+    exec(program, {})  # noqa: S102 (our own page)
