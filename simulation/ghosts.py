@@ -12,6 +12,7 @@ from functools import partial
 from attrs import frozen
 
 from client.assignors import Assignment
+from client.commits import OFFSET_COMMIT_VERSION
 from client.consumer_protocol import encode_assignment
 from coordinator.protocol import (
     JoinGroupResponse,
@@ -93,6 +94,7 @@ def _commit_of_long_ago(ghost: RawMember, plan: GhostPlan) -> None:
 def _commit(plan: GhostPlan, generation_id: int, member_id: str) -> OffsetCommitRequest:
     offset = OffsetCommitRequestPartition(partition_index=0, committed_offset=0)
     return OffsetCommitRequest(
+        api_version=OFFSET_COMMIT_VERSION,
         group_id=plan.group,
         generation_id=generation_id,
         member_id=member_id,
