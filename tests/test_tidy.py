@@ -19,6 +19,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import groupsim
+from simulation.version import VERSION
+
 ROOT = Path(__file__).parent.parent
 LINES_OF_A_FILE_MAX = 500
 LINES_OF_A_FUNCTION_MAX = 70
@@ -161,6 +164,16 @@ def test_every_dependency_is_pinned_to_a_version_it_allows():
     ]
 
     assert refused == []
+
+
+def test_the_version_stands_in_one_place_that_needs_no_installation():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+    assert settings["project"]["dynamic"] == ["version"]
+    assert settings["tool"]["setuptools"]["dynamic"]["version"] == {
+        "attr": "simulation.version.VERSION"
+    }
+    assert groupsim.__version__ == VERSION
 
 
 def modules_of(folder: str) -> list[Path]:
