@@ -273,7 +273,8 @@ class _LoopListener(RebalanceListener):
 
     async def on_partitions_assigned(self, partitions: Partitions) -> None:
         running = self.running
-        await running.consumer.sleep(running.loop.assigned_callback_ms)
+        if partitions:  # It is called with none too, and then has nothing to do.
+            await running.consumer.sleep(running.loop.assigned_callback_ms)
         if running.loop.commit is CommitMode.WITH_RESULTS:
             running.seek_to_results(partitions)
 

@@ -422,6 +422,20 @@ def test_slow_callbacks_hold_up_the_rebalance():
     assert join["at"] - beat["at"] == 2_000
 
 
+def test_a_callback_that_is_given_no_partitions_takes_no_time():
+    talk = a_talk()
+    talk.assignment = []
+    a_running(talk, assigned_callback_ms=60_000)
+    talk.advance(600)
+    talk.answers["Heartbeat"] = [{"error": "REBALANCE_IN_PROGRESS"}]
+    talk.forget()
+
+    talk.advance(6_000)
+
+    (beat, *_), (join, *_) = talk.sent("Heartbeat"), talk.sent("JoinGroup")
+    assert join["at"] == beat["at"]
+
+
 def test_a_loop_may_subscribe_by_pattern():
     talk = a_talk()
     running = RunningLoop(PollLoop(pattern="t.*"), talk.consumer.calls, talk.consumer.tell)
