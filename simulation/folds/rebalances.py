@@ -113,6 +113,8 @@ class Course:
     held: Hold | None = None
     #: Who did something last in the present join phase, and what it was.
     last: tuple[str, str] | None = None
+    #: Who led the group when the present phase began.
+    leader: str = "the leader"
     #: The owners before this rebalance, of partitions assigned since.
     owners_before: dict[Place, str] = field(factory=dict)
 
@@ -193,6 +195,8 @@ class RebalanceFold:
             self._hold(course, self._hold_of_sync(course, row))
         course.phases.append(Phase(course.state, course.state_since_ms, row.at_ms))
         course.state, course.state_since_ms = row.state or "", row.at_ms
+        # Whoever is elected when this one is removed has held nothing yet.
+        course.leader = self._leaders.get(row.group or "", "the leader")
         course.generation = row.generation
         course.last = None
 
@@ -228,8 +232,7 @@ class RebalanceFold:
         """The phase of assignments waits for the leader, unless somebody ends it first."""
         ending = self.rosters.in_names((row.detail or "").partition(_CLIENT_REASON)[0])
         why = f"until {ending}" if row.state == _PREPARING else "which assigned"
-        leader = self._leaders.get(row.group or "", "the leader")
-        return Hold(leader, why, course.state_since_ms, row.at_ms)
+        return Hold(course.leader, why, course.state_since_ms, row.at_ms)
 
     def _hold(self, course: Course, hold: Hold) -> None:
         if course.held is None or hold.duration_ms > course.held.duration_ms:

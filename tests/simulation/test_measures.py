@@ -244,6 +244,20 @@ def test_a_leader_that_takes_its_time_holds_the_rebalance():
     assert rebalance.client_reason == "new topics"
 
 
+def test_a_leader_that_is_removed_has_held_the_rebalance_and_not_its_successor():
+    rows = a_recording(
+        an_event(E.LEADER_ELECTED, 0, client="ada"),
+        moves(0, "PreparingRebalance", detail="member cat-1 joined"),
+        moves(0, "CompletingRebalance"),
+        an_event(E.LEADER_ELECTED, 15_000, client="bea"),
+        moves(15_000, "PreparingRebalance", detail="session of ada-1 expired"),
+    )
+
+    (rebalance,) = measure(rows).rebalances
+
+    assert str(rebalance.held) == "held 15.0 s by leader ada-1, until session of ada-1 expired"
+
+
 def test_a_rebalance_that_its_coordinator_gives_up_ends_there():
     rows = a_recording(
         moves(1_000, "PreparingRebalance", detail="member ada-1 joined"),
