@@ -22,6 +22,8 @@ ROWS_MAX = 200_000
 _ENDS = frozenset(
     {
         "FencedInstanceIdException",  # another process took its instance id
+        # A coordinator that loads a group knows each member's chosen protocol only, not the others.
+        "InconsistentGroupProtocolException",
         "WakeupException",  # it was told to stop where its poll loop does not listen
     }
 )

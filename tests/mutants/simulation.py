@@ -158,9 +158,9 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/folds/deliveries.py",
         inside="_on_processed",
-        line="left = max(reader.in_hand[0], row.end_offset)",
-        faulty="left = reader.in_hand[0]",
-        says="Records that were processed still count as being in hand.",
+        line="again = delivery.processed.add(row.offset, row.end_offset)",
+        faulty="again = delivery.processed.add(row.offset + 1, row.end_offset)",
+        says="The first record of what is processed together is not counted.",
     ),
     Fault(
         file="simulation/folds/lags.py",

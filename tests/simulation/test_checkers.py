@@ -388,6 +388,14 @@ def test_a_group_that_does_not_come_to_rest_is_found():
     assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
 
 
+def test_a_group_that_rebalances_again_and_keeps_its_partitions_is_found_too():
+    events = a_world_with_ada(
+        moves(500, "Stable"), *starts_reading("ada", 600), moves(700, "PreparingRebalance")
+    )
+
+    assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
+
+
 def test_a_partition_that_nobody_takes_is_found():
     events = a_world_with_ada(moves(500, "Stable"))
 
