@@ -42,7 +42,7 @@ from client.timers import NEVER, Clock, Timer, Wait, WaitKind
 ENFORCED_REASON = "rebalance enforced by user"
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class AsyncConsumer:
     """The methods of one consumer."""
 

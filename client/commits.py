@@ -57,7 +57,7 @@ class _Completion:
     error: Exception | None
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class Commits:
     """A consumer's commits, those in flight, and the callbacks that are still to be run."""
 

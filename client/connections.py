@@ -44,7 +44,7 @@ class _NodeState:
     failed_connect_attempts: int = 0
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class ConnectionStates:
     """Every connection's state, and the back-off before it may be opened again."""
 

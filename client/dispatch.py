@@ -48,7 +48,7 @@ class _Completion:
             await self.future.complete(self.reply)
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class ConsumerNetworkClient:
     """The upper half of a consumer's network."""
 

@@ -16,7 +16,7 @@ from client.subscription import SubscriptionState
 from client.timers import NEVER, Timer
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class GroupClient:
     """One turn of membership per poll, and the way out."""
 

@@ -80,7 +80,7 @@ class CloseOperation:
     ALL = (DEFAULT, LEAVE_GROUP, REMAIN_IN_GROUP)
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class Membership:
     """One consumer's membership in its group."""
 

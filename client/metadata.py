@@ -34,7 +34,7 @@ class MetadataWanted:
     request_version: int
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class ConsumerMetadata:
     """The present view of the cluster and the wish for a newer one."""
 

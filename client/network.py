@@ -74,7 +74,7 @@ class _LeastLoaded:
     any_ready: bool
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class NetworkClient:
     """The lower half of a consumer's network."""
 

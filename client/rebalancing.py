@@ -38,7 +38,7 @@ from coordinator.protocol import (
 _ASSIGNMENT_LENGTH_MIN = 2
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class Rebalancing:
     """The consumer's side of joining and leaving its group."""
 

@@ -138,7 +138,7 @@ class PartitionState:
         return True
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class SubscriptionState:
     """What one consumer subscribes to and owns."""
 

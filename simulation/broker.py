@@ -111,6 +111,9 @@ class Broker:
         self.machine = self.new_machine()
         self.data = DataAnswers(self.id, self.cluster)
 
+    def __repr__(self) -> str:
+        return f"<Broker {self.id}>"
+
     # --- coming and going ---
 
     def crash(self) -> None:

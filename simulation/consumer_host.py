@@ -81,6 +81,9 @@ class ConsumerHost(ConsumerBook):
             and not membership.is_rejoin_needed_or_pending
         )
 
+    def __repr__(self) -> str:
+        return f"<ConsumerHost {self.name}>"
+
     # --- its lives ---
 
     def start(self, cause: int | None = None) -> None:

@@ -59,7 +59,7 @@ class IdleFetch:
         return began_ms - self.latency_ms
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class IdleFetches:
     """All fetches that wait for records."""
 

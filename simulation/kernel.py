@@ -35,7 +35,7 @@ class Turn(NamedTuple):
     number: int = 0
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Kernel:
     """Runs what was asked for, turn by turn; the clock stands at a turn's time while it runs."""
 

@@ -173,7 +173,7 @@ class BrokerSide(Protocol):
         """Look again at a fetch that waits; whether it was answered."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Network:
     """All links and connections."""
 

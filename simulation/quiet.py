@@ -47,7 +47,7 @@ _WAIT_MS_MAX = 5_000
 _LAPS_MAX = 200
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Lulls:
     """Who is in a lull."""
 

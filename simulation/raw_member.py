@@ -39,14 +39,14 @@ class RawMember:
 
     name: str
     group: str
-    stage: Stage
+    stage: Stage = field(repr=False)
     member_id: str = UNKNOWN_MEMBER_ID
     generation_id: int = UNKNOWN_GENERATION_ID
     #: Every answer so far, in the order of arrival.
     replies: list[object] = field(factory=list, init=False)
     is_listening: bool = field(default=True, init=False)
     wants_other_since_ms: int = field(default=-1, init=False)
-    _connection: Connection | None = field(default=None, init=False)
+    _connection: Connection | None = field(default=None, init=False, repr=False)
 
     def join(
         self,

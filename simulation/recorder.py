@@ -26,7 +26,7 @@ class Sink(Protocol):
 class MemorySink:
     """Keeps every row."""
 
-    rows: list[Row] = field(factory=list)
+    rows: list[Row] = field(factory=list, repr=len)
 
     def take(self, row: Row) -> None:
         """Keep this row."""
@@ -77,7 +77,7 @@ class Fold:
 Cause = int | Fold | None
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Recorder:
     """Writes a run down. What `record` returns is how later events name this one as their cause."""
 

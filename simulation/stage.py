@@ -58,7 +58,7 @@ class QuietTime(Protocol):
         """Count everybody's repetitions up to the present."""
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class Stage:
     """The parts of a run."""
 

@@ -98,6 +98,10 @@ class Simulation(Faults):
         if self.quiet == "skip" and self.detail == "folded":
             self.stage.lulls = Lulls(self.stage)
 
+    def __repr__(self) -> str:
+        who = ", ".join(self.stage.hosts) or "nobody"
+        return f"<Simulation with {who}: seed {self.seed}, at {self.now_ms} ms>"
+
     # --- who is there ---
 
     def consumers(

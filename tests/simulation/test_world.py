@@ -441,3 +441,16 @@ def test_one_way_silence_towards_a_broker_holds_requests_and_no_answers():
     assert [row.request for row in of_kind(after, "reply_received")][:1] == ["OffsetCommit"]
     assert of_kind(after, "request_sent")
     assert of_kind(after, "request_received") == []
+
+
+def test_whatever_a_debugger_or_a_test_report_shows_of_a_world_is_short():
+    sim = Simulation()
+    sim.topic("orders", partitions=4, records_per_s=10)
+    (ada,) = sim.consumers("checkout", "ada", topics=["orders"])
+    ghost = sim.raw_member("ghost", "checkout")
+    ghost.join("orders")
+    sim.run_for("10s")
+
+    assert ada.machine is not None
+    shown = (sim, sim.stage, sim.sink, ada, ada.machine, ada.machine.calls, ghost, ada.connections)
+    assert {type(each).__name__: n for each in shown if (n := len(repr(each))) > 5_000} == {}
