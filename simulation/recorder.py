@@ -26,7 +26,7 @@ class Sink(Protocol):
 class MemorySink:
     """Keeps every row."""
 
-    rows: list[Row] = field(factory=list, repr=len)
+    rows: list[Row] = field(factory=list, repr=lambda rows: f"<{len(rows)} rows>")
 
     def take(self, row: Row) -> None:
         """Keep this row."""
