@@ -27,6 +27,25 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         says="What a coordinator writes is not in its log.",
     ),
     Fault(
+        file="simulation/network.py",
+        line="at_ms = max(connection.last_arrival_ms, now_ms + latency_ms)",
+        faulty="at_ms = now_ms + latency_ms",
+        says="A request overtakes an earlier one of its connection.",
+    ),
+    Fault(
+        file="simulation/network.py",
+        line="if not broker.is_up or connection.broker_life != broker.life:",
+        faulty="if not broker.is_up:",
+        says="A request of a connection that was reset still reaches the broker.",
+    ),
+    Fault(
+        file="simulation/consumer_host.py",
+        inside="hear",
+        line="is_heard = self.machine is not None and message.connection.is_open",
+        faulty="is_heard = self.machine is not None",
+        says="An answer is delivered after its connection was reset.",
+    ),
+    Fault(
         file="simulation/cluster.py",
         inside="broker_down",
         line="self._elect(now_ms)",
