@@ -45,6 +45,8 @@ class Reader:
     in_hand: tuple[int, int] | None = None
     handed_ms: int = 0
     is_reading: bool = True
+    #: Whether it was handed any records in its present stay: who was not leaves none undone.
+    has_read: bool = False
 
 
 @define(eq=False)
@@ -138,7 +140,8 @@ class DeliveryFold:
             return
         self._began.setdefault(place.group, row.seq)
         delivery = self.deliveries.setdefault(place, Delivery())
-        delivery.readers.setdefault(row.client, Reader()).is_reading = True
+        reader = delivery.readers.setdefault(row.client, Reader())
+        reader.is_reading, reader.has_read = True, False
         # The records of a partition that came to be under the group's eyes are all its business.
         born = self._born.get((place.topic, place.partition), 0)
         if delivery.base is None and born > self._began[place.group]:
@@ -167,6 +170,7 @@ class DeliveryFold:
         if reader.in_hand is not None and reader.handed_ms == row.at_ms:
             start = min(start, reader.in_hand[0])
         reader.in_hand, reader.handed_ms = (start, row.end_offset), row.at_ms
+        reader.has_read = True
         delivery.base = row.offset if delivery.base is None else delivery.base
         delivery.reached = max(delivery.reached, row.end_offset)
 
@@ -185,7 +189,8 @@ class DeliveryFold:
         delivery, reader = self._at(row)
         if delivery is not None and reader is not None:
             reader.is_reading = False
-            delivery.ending = (row.client or "", _ENDINGS[row.kind])
+            if reader.has_read or delivery.ending is None:
+                delivery.ending = (row.client or "", _ENDINGS[row.kind])
 
     def _on_gone(self, row: Row) -> None:
         """Whatever a consumer had in hand goes with it."""
@@ -194,7 +199,8 @@ class DeliveryFold:
             reader = delivery.readers.pop(client, None)
             if reader is None:
                 continue
-            if delivery.ending is None or delivery.ending[0] == client or reader.in_hand:
+            was_at_work = reader.in_hand or (reader.is_reading and reader.has_read)
+            if delivery.ending is None or delivery.ending[0] == client or was_at_work:
                 delivery.ending = (client, how)
             if reader.in_hand is not None:
                 delivery.dropped.append((*reader.in_hand, f"{client} {how} with them in hand"))

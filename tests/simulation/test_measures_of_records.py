@@ -35,6 +35,40 @@ def test_records_that_a_crash_left_uncommitted_are_duplicates_when_another_proce
     assert measures.values("duplicates") == {PLACE: 15}
 
 
+def test_a_crash_is_to_blame_even_if_others_had_the_partition_and_read_nothing_of_it():
+    rows = a_recording(
+        *starts_reading("ada", 0),
+        *works("ada", 2_000, 0, 15),
+        an_event(W.CONSUMER_CRASHED, 2_500, client="ada"),
+        *starts_reading("bea", 9_000, offset=0),
+        an_event(W.PARTITION_REVOKED, 9_200, client="bea"),
+        *starts_reading("cat", 9_300, offset=0),
+        *works("cat", 9_500, 0, 30),
+    )
+
+    measures = measure(rows)
+
+    assert tallies(measures.duplicates) == {"ada crashed before it had committed them": 15}
+
+
+def test_the_latest_crash_is_to_blame_even_if_all_that_was_in_hand_was_processed():
+    rows = a_recording(
+        *starts_reading("ada", 0),
+        *works("ada", 1_000, 0, 10),
+        an_event(E.OFFSET_COMMITTED, 1_100, client="ada", offset=10),
+        an_event(W.CONSUMER_CRASHED, 1_200, client="ada"),
+        *starts_reading("bea", 2_000, offset=10),
+        *works("bea", 3_000, 10, 25),
+        an_event(W.CONSUMER_CRASHED, 3_500, client="bea"),
+        *starts_reading("cat", 9_000, offset=10),
+        *works("cat", 9_500, 10, 30),
+    )
+
+    measures = measure(rows)
+
+    assert tallies(measures.duplicates) == {"bea crashed before it had committed them": 15}
+
+
 def test_records_whose_commit_was_refused_are_duplicates_for_that_reason():
     rows = a_recording(
         *starts_reading("ada", 0),
