@@ -332,7 +332,7 @@ def test_a_partition_that_comes_back_to_its_owner_is_fetched_again_though_nothin
 
     assigned = [row for row in sim.events if row.kind == "partition_assigned"][-3:]
     fetched = [row for row in sim.events if row.kind == "fetch_started"][-3:]
-    assert sorted(row.partition for row in fetched) == [0, 1, 2]
+    assert {row.partition for row in fetched} == {0, 1, 2}
     assert max(row.at_ms for row in fetched) - assigned[0].at_ms < 600
 
 
@@ -346,7 +346,7 @@ def test_a_recording_in_full_detail_has_a_row_for_each_heartbeat():
         return list(sim.events)
 
     folded, full = (
-        [row.count for row in played(detail) if row.kind == "heartbeats_answered"]
+        [row.count or 0 for row in played(detail) if row.kind == "heartbeats_answered"]
         for detail in ("folded", "full")
     )
 
