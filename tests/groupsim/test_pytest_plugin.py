@@ -1,0 +1,492 @@
+"""The plugin as other people's test suites meet it: each test here runs one of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
+
+import pytest
+
+import groupsim.testing  # noqa: F401 - so that it is imported once, and not by every suite below
+
+pytest_plugins = ["pytester"]
+
+A_WORLD = """
+import pytest
+
+def a_death(sim):
+    sim.topic("orders", partitions=4, records_per_s=10)
+    sim.consumers("checkout", "ada", "bea", topics=["orders"])
+    sim.run_for("1m")
+    sim.crash("ada")
+    sim.run_for("1m")
+"""
+A_SCENARIO = """
+title: A pod dies
+cluster: {topics: {orders: {partitions: 4}}}
+groups: {checkout: {members: 2, subscribe: [orders]}}
+script: [{at: 20s, crash: checkout-2}]
+run_for: 90s
+expect: [rebalances < 2, lost == 0]
+variants: {eager: {}, short: {groups.checkout.settings.session_timeout_ms: 10s}}
+"""
+
+
+def outcome_of(pytester: pytest.Pytester, source: str, *flags: str) -> pytest.RunResult:
+    """What pytest says of a suite of one file."""
+    pytester.makepyfile(test_it=source)
+    return pytester.runpytest_inprocess("--strict-markers", "-Werror", *flags)
+
+
+# --- suites that do not use it ---
+
+
+def test_it_comes_with_the_installed_package():
+    (found,) = [each for each in entry_points(group="pytest11") if each.name == "groupsim"]
+
+    assert found.value == "groupsim.pytest_plugin"
+
+
+def test_a_suite_that_does_not_use_it_imports_nothing_of_it_but_the_plugin(pytester):
+    pytester.makepyfile(
+        """
+        import json, sys
+
+        def test_says_what_is_imported():
+            ours = ("attr", "cattrs", "client", "coordinator", "groupsim", "pyarrow", "rich",
+                    "simulation", "typer", "yaml")
+            found = [name for name in sys.modules if name.partition(".")[0] in ours]
+            with open("imported.json", "w") as file:
+                json.dump(sorted(found), file)
+        """
+    )
+
+    pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+    imported = json.loads((pytester.path / "imported.json").read_text())
+    assert imported == ["groupsim", "groupsim.pytest_plugin"]
+
+
+def test_a_suite_that_does_not_use_it_reads_as_it_would_without_it(pytester):
+    source = "def test_passes(): pass\n\ndef test_fails(): assert 1 == 2\n"
+
+    withal = outcome_of(pytester, source, "-q", "--no-header")
+    without = outcome_of(pytester, source, "-q", "--no-header", "-p", "no:groupsim")
+
+    assert without_times(withal.outlines) == without_times(without.outlines)
+    withal.assert_outcomes(passed=1, failed=1)
+
+
+def without_times(lines: list[str]) -> list[str]:
+    return [re.sub(r"in \d+\.\d+s", "in a while", line) for line in lines]
+
+
+def test_a_suite_may_have_fixtures_of_the_same_names(pytester):
+    source = """
+    import pytest
+
+    @pytest.fixture
+    def simulation(): return "mine"
+
+    def test_uses_its_own(simulation): assert simulation == "mine"
+    """
+
+    outcome_of(pytester, source).assert_outcomes(passed=1)
+
+
+# --- its fixtures ---
+
+
+def test_a_simulation_has_the_seed_of_the_marker(pytester):
+    source = """
+    import pytest
+
+    def test_usual(simulation): assert simulation.seed == 0
+
+    @pytest.mark.groupsim(seed=7)
+    def test_marked(simulation): assert simulation.seed == 7
+
+    @pytest.mark.groupsim(seed=8)
+    class TestAll:
+        @pytest.mark.groupsim(settings={"group.initial.rebalance.delay.ms": 0})
+        def test_both(self, simulation):
+            assert simulation.seed == 8
+            assert simulation.group_config.group_initial_rebalance_delay_ms == 0
+
+    @pytest.mark.parametrize("groupsim_seed", [3, 4])
+    def test_each(simulation, groupsim_seed): assert simulation.seed == groupsim_seed
+    """
+
+    outcome_of(pytester, source).assert_outcomes(passed=5)
+
+
+def test_a_flag_stands_above_the_marker(pytester):
+    source = """
+    import pytest
+
+    @pytest.mark.groupsim(seed=7)
+    def test_marked(simulation): assert simulation.seed == 11
+    """
+
+    outcome_of(pytester, source, "--groupsim-seed=11").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("marker", "complaint"),
+    [
+        ("sed=7", "knows seed=... and settings={...}, not sed"),
+        ("7", "knows seed=... and settings={...}, not 7"),
+        ("seed='seven'", "must be a whole number, not 'seven'"),
+        ("settings=[1]", "must be a dict, not [[]1[]]"),
+        ("settings={'group.max.sise': 1}", "group.max.sise is not a group setting"),
+    ],
+)
+def test_a_marker_that_says_something_else_is_refused(pytester, marker, complaint):
+    source = f"""
+    import pytest
+
+    @pytest.mark.groupsim({marker})
+    def test_marked(simulation): pass
+    """
+
+    result = outcome_of(pytester, source)
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*{complaint}*"])
+
+
+def test_a_coordinator_is_moved_by_hand_to_the_millisecond(pytester):
+    source = """
+    def test_session(group_coordinator):
+        ada, bea = group_coordinator.stable_group("orders", "ada", "bea")
+        group_coordinator.run_for("44.999s")
+        group_coordinator.heartbeat(bea)
+        assert group_coordinator.describe("orders").state == "Stable"
+        group_coordinator.run_for(1)
+        assert group_coordinator.describe("orders").state == "PreparingRebalance"
+        assert group_coordinator.now_ms == 45_000
+    """
+
+    outcome_of(pytester, source).assert_outcomes(passed=1)
+
+
+def test_a_coordinator_is_moved_by_freezegun_wherever_it_is_frozen(pytester):
+    source = """
+    import pytest
+    from freezegun import freeze_time
+
+    def a_death(broker, clock):
+        ada, bea = broker.stable_group("orders", "ada", "bea")
+        clock.tick(40)
+        broker.heartbeat(bea)
+        clock.tick(5)
+        broker.advance()
+        assert broker.describe("orders").members == (bea.member_id,)
+
+    def test_inside(group_coordinator):
+        with freeze_time("2001-01-01") as clock:
+            a_death(group_coordinator, clock)
+
+    @freeze_time("2031-01-01")
+    def test_around_and_by_hand(group_coordinator):
+        group_coordinator.stable_group("orders", "ada")
+        group_coordinator.run_for("45s")
+        assert group_coordinator.describe("orders").state == "Empty"
+
+    @pytest.fixture
+    def clock():
+        with freeze_time("2021-01-01") as clock:
+            yield clock
+
+    def test_before(clock, group_coordinator):
+        a_death(group_coordinator, clock)
+    """
+
+    outcome_of(pytester, source).assert_outcomes(passed=3)
+
+
+def test_a_coordinator_has_the_settings_of_the_marker(pytester):
+    source = """
+    import pytest
+
+    @pytest.mark.groupsim(settings={"group_initial_rebalance_delay_ms": 3_000})
+    def test_waits(group_coordinator):
+        joined = group_coordinator.join("orders", api_version=3)
+        group_coordinator.run_for("2.999s")
+        assert not joined.done
+        group_coordinator.run_for(1)
+        assert joined.done
+    """
+
+    outcome_of(pytester, source).assert_outcomes(passed=1)
+
+
+def test_a_scenario_stands_beside_its_test_and_is_played_with_the_test_s_seed(pytester):
+    folder = pytester.mkdir("stories")
+    (folder / "dies.yaml").write_text(f"seed: 5\n{A_SCENARIO}")
+    (folder / "test_stories.py").write_text(
+        """
+import pytest
+
+def test_own_seed(scenario):
+    result = scenario("dies.yaml").play(variant="eager")
+    assert (result.seed, result.held) == (5, False)
+
+@pytest.mark.groupsim(seed=7)
+def test_seed_of_the_test(scenario):
+    dies = scenario("dies.yaml")
+    assert dies.variant_names == ("eager", "short")
+    assert dies.play(variant="short").seed == 7
+    assert dies.play(variant="short", seed=9).seed == 9
+    assert dies.simulation("short").seed == 7
+
+def test_no_variant_takes_an_override_back(scenario):
+    path = "groups.checkout.settings.session_timeout_ms"
+    changed = scenario("dies.yaml").with_overrides({path: "30s"}).with_overrides({"run_for": "40s"})
+    (group,) = changed.play(variant="short").scenario.groups.values()
+    assert group.settings["session_timeout_ms"] == 30_000
+
+def test_one_that_comes_with_groupsim(scenario):
+    assert "eager" in scenario("rolling_deploy").variant_names
+"""
+    )
+
+    pytester.runpytest_inprocess(folder).assert_outcomes(passed=4)
+
+
+def test_a_scenario_with_mistakes_names_them(pytester):
+    (pytester.path / "dies.yaml").write_text("grups: {}\n")
+
+    result = outcome_of(pytester, "def test_it(scenario): scenario('dies.yaml')")
+
+    result.stdout.fnmatch_lines(["*dies.yaml:1: grups*did you mean `groups`?*"])
+
+
+def test_a_package_of_the_user_s_own_that_hides_ours_is_named(pytester):
+    pytester.makepyfile(client="")
+    pytester.makepyfile(test_it="def test_it(simulation): pass")
+
+    result = pytester.runpytest_subprocess("-p", "no:hypothesispytest")
+
+    result.stdout.fnmatch_lines(["*`client` (*) is a package of your own*rename yours"])
+
+
+# --- what a failing test is told ---
+
+
+def test_a_failing_test_is_told_what_happened_last_and_how_to_repeat_it(pytester):
+    source = f"""
+{A_WORLD}
+@pytest.mark.groupsim(seed=7)
+def test_one_rebalance(simulation):
+    a_death(simulation)
+    assert len(simulation.rebalances("checkout")) == 1
+"""
+
+    result = outcome_of(pytester, source)
+
+    result.stdout.fnmatch_lines(
+        [
+            "*- groupsim: simulation, seed 7, at 120.0 s -*",
+            "the last 20 of * lines:",
+            "time, s * row  what happened (<- what led to it)",
+            " 60.000 * ada crashes",
+            "102.* the session timer of ada fires, 45.0 s after it was set*",
+            "102.* bea takes orders-0, orders-1, orders-2 and orders-3 over*",
+            "to repeat it: pytest test_it.py::test_one_rebalance",
+        ],
+        consecutive=False,
+    )
+
+
+def test_the_command_that_repeats_it_is_for_the_folder_one_is_in(pytester, monkeypatch):
+    folder = pytester.mkdir("suite")
+    (folder / "test_it.py").write_text(
+        "import pytest\n\n"
+        "@pytest.mark.parametrize('groupsim_seed', [3])\n"
+        "def test_fails(simulation): assert False\n"
+    )
+    pytester.makeini("[pytest]")
+    monkeypatch.chdir(folder)
+
+    result = pytester.runpytest_inprocess("--groupsim-seed=4", "--rootdir=..")
+
+    result.stdout.fnmatch_lines(["to repeat it: pytest 'test_it.py::test_fails[[]3]' *-seed=4"])
+
+
+def test_the_flag_says_how_much_is_told(pytester):
+    source = f"{A_WORLD}\ndef test_it(simulation): a_death(simulation); assert False"
+
+    few = outcome_of(pytester, source, "--groupsim-lines=3").outlines
+    none = outcome_of(pytester, source, "--groupsim-lines=0").outlines
+
+    heading = "time, s   row  what happened (<- what led to it)"
+    at = few.index(heading)
+    assert few[at - 1].startswith("the last 3 of ")
+    assert few[at + 4].startswith("to repeat it:")
+    assert heading not in none
+
+
+def test_a_coordinator_tells_what_it_was_asked_and_what_it_answered(pytester):
+    source = """
+    def test_it(group_coordinator):
+        ada, bea = group_coordinator.stable_group("orders", "pod", "pod")
+        group_coordinator.run_for("45s")
+        assert group_coordinator.heartbeat(ada).error.name == "NONE"
+    """
+
+    result = outcome_of(pytester, source)
+
+    result.stdout.fnmatch_lines(
+        [
+            "*- groupsim: group_coordinator, at 45.0 s -*",
+            "* broker 1 answers SyncGroup of pod#2",
+            " 45.000 * the session timer of pod fires, 45.0 s after it was set",
+            " 45.000 * pod is out of the group: its session expired",
+            " 45.000 * broker 1 handles Heartbeat of pod",
+            " 45.000 * broker 1 answers Heartbeat of pod: UNKNOWN_MEMBER_ID",
+            "to repeat it: pytest test_it.py::test_it",
+        ]
+    )
+
+
+def test_a_scenario_tells_what_did_not_hold_and_how_to_look_closer(pytester):
+    (pytester.path / "dies.yaml").write_text(A_SCENARIO)
+    source = """
+    def test_it(scenario):
+        assert scenario("dies.yaml").with_overrides({"run_for": "80s"}).play(variant="eager").held
+    """
+
+    result = outcome_of(pytester, source)
+
+    change = """--set 'run_for="80s"'"""
+    result.stdout.fnmatch_lines(
+        [
+            "*- groupsim: dies.yaml (eager), seed 0, up to 80.0 s -*",
+            "expected rebalances < 2, but it is 2",
+            "* checkout-2 crashes",
+            f"to look closer: groupsim run dies.yaml --variant eager --seed 0 {change} --out runs",
+            "to repeat it: pytest test_it.py::test_it",
+        ]
+    )
+    result.stdout.no_fnmatch_line("expected lost*")
+
+
+def test_of_many_runs_the_last_two_are_told(pytester):
+    (pytester.path / "dies.yaml").write_text(A_SCENARIO)
+    source = """
+    def test_it(scenario):
+        for seed in range(4):
+            scenario("dies.yaml").play(variant="short", seed=seed)
+        assert False
+    """
+
+    told = [line for line in outcome_of(pytester, source).outlines if "groupsim: dies" in line]
+
+    assert [line.strip("- ") for line in told] == [
+        f"groupsim: dies.yaml (short), seed {seed}, up to 90.0 s" for seed in (2, 3)
+    ]
+
+
+def test_a_run_that_breaks_down_is_told_as_far_as_it_came(pytester):
+    (pytester.path / "dies.yaml").write_text(A_SCENARIO)
+    source = """
+    class Sink:
+        def take(self, row):
+            if row.kind == "consumer_crashed": raise RuntimeError("no more")
+
+    def test_it(scenario): scenario("dies.yaml").play(variant="short", sink=Sink())
+    """
+
+    result = outcome_of(pytester, source)
+
+    result.stdout.fnmatch_lines(
+        ["*- groupsim: dies.yaml (short), seed 0, up to 20.0 s -*", " 20.000 * checkout-2 crashes"]
+    )
+
+
+@pytest.mark.parametrize("part", ["before", "after"])
+def test_a_failing_fixture_of_the_user_s_is_told_too(pytester, part):
+    before, after = ("assert False", "") if part == "before" else ("", "assert False")
+    source = f"""
+{A_WORLD}
+@pytest.fixture
+def world(simulation):
+    a_death(simulation)
+    {before}
+    yield
+    {after}
+
+def test_it(world): pass
+"""
+
+    result = outcome_of(pytester, source)
+
+    result.assert_outcomes(errors=1, passed=0 if part == "before" else 1)
+    result.stdout.fnmatch_lines(["*- groupsim: simulation, seed 0, at 120.0 s -*"])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def test_it(simulation): pass",
+        "import pytest\ndef test_it(simulation): pytest.skip('not today')",
+        "import pytest\n@pytest.mark.xfail\ndef test_it(simulation): assert False",
+    ],
+    ids=["passes", "is skipped", "is expected to fail"],
+)
+def test_nothing_is_told_of_a_test_that(pytester, source):
+    result = outcome_of(pytester, source, "-rA")
+
+    result.stdout.no_fnmatch_line("*groupsim: simulation*")
+
+
+@pytest.mark.parametrize("flag", ["--show-capture=no", "--tb=short", "--tb=native"])
+def test_it_is_told_however_failures_are_shown(pytester, flag):
+    result = outcome_of(pytester, "def test_it(simulation): assert False", flag)
+
+    result.stdout.fnmatch_lines(["*- groupsim: simulation, seed 0, at 0.0 s -*"])
+
+
+def test_a_failure_without_a_traceback_is_told_too(pytester):
+    source = "import pytest\ndef test_it(simulation): pytest.fail('so', pytrace=False)"
+
+    result = outcome_of(pytester, source)
+
+    result.stdout.fnmatch_lines(["*- groupsim: simulation, seed 0, at 0.0 s -*"])
+
+
+def test_it_reaches_the_file_that_a_build_server_reads(pytester):
+    outcome_of(pytester, "def test_it(simulation): assert False", "--junitxml=out.xml")
+
+    (failure,) = ET.parse(pytester.path / "out.xml").iter("failure")  # noqa: S314 - our own file
+    assert "to repeat it: pytest test_it.py::test_it" in (failure.text or "")
+
+
+def test_a_finished_test_s_world_is_not_kept(pytester):
+    source = """
+    import gc, weakref
+
+    world = None
+
+    def test_uses_one(simulation):
+        global world
+        world = weakref.ref(simulation)
+
+    def test_finds_it_gone():
+        gc.collect()
+        assert world() is None
+    """
+
+    outcome_of(pytester, source).assert_outcomes(passed=2)
+
+
+def test_help_names_its_flags_and_its_marker(pytester):
+    told = pytester.runpytest_inprocess("--help").stdout.str()
+    markers = pytester.runpytest_inprocess("--markers").stdout.str()
+
+    assert "--groupsim-seed=N" in told
+    assert "--groupsim-lines=N" in told
+    assert "@pytest.mark.groupsim(seed=..., settings={...})" in markers
