@@ -3,58 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 
 import pytest
-from attrs import define, field
 
 from groupsim.commands.shipped import FOLDER, shipped
-from simulation.events import Row
-from simulation.measures import Measures, Rebalance
-from simulation.scenarios import RunResult, Scenario, play
+from simulation.measures import Rebalance
+from tests.support.shipped import measured, played, rows_of, story, total
 
 PAGES = FOLDER.parent.parent / "docs" / "scenarios"
-
-#: The kinds of rows that a test may want to see besides the measures.
-NOTED = ("state_changed", "consumer_stopped", "commit_failed", "commit_refused")
-
-
-@define(eq=False)
-class Notes:
-    """A sink that keeps rows of a few kinds."""
-
-    rows: list[Row] = field(factory=list)
-
-    def take(self, row: Row) -> None:
-        if row.kind in NOTED:
-            self.rows.append(row)
-
-
-def story(name: str) -> Scenario:
-    return Scenario.from_file(shipped()[name])
-
-
-@cache
-def noted(name: str, variant: str) -> tuple[RunResult, list[Row]]:
-    notes = Notes()
-    return play(story(name), variant=variant, sink=notes), notes.rows
-
-
-def played(name: str, variant: str) -> RunResult:
-    return noted(name, variant)[0]
-
-
-def measured(name: str, variant: str) -> Measures:
-    return played(name, variant).measures
-
-
-def rows_of(name: str, variant: str, kind: str) -> list[Row]:
-    return [row for row in noted(name, variant)[1] if row.kind == kind]
-
-
-def total(name: str, variant: str, measure: str) -> float:
-    return sum(measured(name, variant).values(measure).values())
-
 
 RUNS = [(name, variant) for name in shipped() for variant in story(name).variant_names]
 
