@@ -12,7 +12,7 @@ help: ## list the verbs
 setup: $(SET_UP) ## make .venv, install the pinned dependencies, find or install Java
 	@scripts/java.sh >/dev/null
 
-demo: setup ## play a group's story through all rooms and print what Spark makes of it
+demo: setup ## compare a rolling deploy's variants, and print what Spark makes of a group's story
 	@scripts/java.sh $(PY) -m groupsim.demo
 
 test: setup lint ## lint, then run every test

@@ -1,8 +1,8 @@
-"""`python -m groupsim.demo`: a group's story through all rooms.
+"""`python -m groupsim.demo`: a deploy compared, and a group's story through all rooms.
 
-It plays a scripted story against the real coordinator, records it, reads the recording with Spark
-and prints what Spark makes of it: the group's states, who owned which partition when, and what the
-death of the leader cost.
+It plays a rolling deploy in all its variants and prints what each of them costs. Then it records a
+small story, reads the recording with Spark and prints what Spark makes of it: the group's states,
+who owned which partition when, and what the death of the leader cost.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from groupsim.commands.shipped import shipped
+from groupsim.commands.summary import comparison
 from simulation.errors import SimulationError
 from simulation.recording import record
 from simulation.run_directory import read_run_file
-from simulation.scenarios import Scenario
+from simulation.scenarios import RunResult, Scenario, play
 from spark_bridge import columns as c
 from spark_bridge.errors import SparkBridgeError
 from spark_bridge.ingest import read_events
@@ -36,7 +38,7 @@ WRONG_USE = 2
 
 NOBODY = "nobody"
 
-STORY = Path(__file__).parent / "scenarios" / "leader_dies.yaml"
+DEPLOY, STORY = "rolling_deploy", "leader_dies"
 
 #: How an owner's time with a partition ended, in a word.
 ENDINGS = {"partition_revoked": "given up", "partition_lost": "crashed"}
@@ -70,6 +72,21 @@ class Voice:
         with Progress(*columns, console=self.talk, transient=True) as progress:
             progress.add_task(on, total=None)
             yield
+
+
+def play_variants(deploy: Scenario, voice: Voice) -> list[RunResult]:
+    """Every variant of a scenario, with the same dice."""
+    results = []
+    for variant in deploy.variant_names:
+        with voice.while_working(f"Playing {deploy.name}: {variant}"):
+            results.append(play(deploy, variant=variant))
+    return results
+
+
+def show_comparison(deploy: Scenario, results: Sequence[RunResult], voice: Voice) -> None:
+    """Print what the variants cost, side by side."""
+    voice.page.print(f"{deploy.title}. {deploy.question}", soft_wrap=True, highlight=False)
+    voice.page.print(comparison(results))
 
 
 def ask_spark(spark: SparkSession, run_directory: Path) -> Answers:
@@ -194,15 +211,16 @@ def main(
         typer.Option(help="Keep the run directory in this folder; without it, none is kept."),
     ] = None,
 ) -> None:
-    """Play the story of a leader's death, and print what Spark makes of its recording."""
+    """Compare a rolling deploy's variants; then let Spark tell the story of a leader's death."""
     voice = Voice(Console(), Console(stderr=True))
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(TemporaryDirectory(prefix="groupsim-")))
         try:
-            with voice.while_working("Playing the story"):
-                story = Scenario.from_file(STORY)
-                run_directory = folder / story.name
+            story, deploy = (Scenario.from_file(shipped()[name]) for name in (STORY, DEPLOY))
+            run_directory = folder / story.name
+            with voice.while_working(f"Playing {story.name}"):
                 record(story, run_directory)
+            show_comparison(deploy, play_variants(deploy, voice), voice)
             with voice.while_working("Starting Spark, which takes about ten seconds"):
                 spark = local_session()
             with voice.while_working("Asking Spark"):

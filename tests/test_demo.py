@@ -34,11 +34,13 @@ def answers(death: Row, *gaps: Row) -> demo.Answers:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-def test_the_demo_tells_the_whole_story_in_two_tables_and_a_sentence(tmp_path, capsys):
+def test_the_demo_compares_deploys_and_tells_a_story_in_two_tables_and_a_sentence(tmp_path, capsys):
     demo.main(out=tmp_path)
 
     printed = capsys.readouterr()
     lines = [line.split() for line in printed.out.splitlines()]
+    eager, _, static = next(line[1:4] for line in lines if line[:1] == ["rebalances"])
+    assert (eager, static) == ("41", "1")
     assert ["Stable", "1", "6.008", "63.009", "57.001", "the", "leader's"] in [
         line[:7] for line in lines
     ]

@@ -20,6 +20,10 @@ _REBALANCES_MAX = 10
 #: Of more causes than this, the most frequent are told.
 _CAUSES_MAX = 3
 _NONE = "none"
+#: From here on, thousandths say nothing.
+_MANY = 1_000
+#: The worst partition says little of what all of them went through.
+_WORST_HIDES_THE_REST = "unowned_s"
 
 
 def print_summary(voice: Voice, scenario: Scenario, results: Sequence[RunResult]) -> None:
@@ -27,25 +31,31 @@ def print_summary(voice: Voice, scenario: Scenario, results: Sequence[RunResult]
     if scenario.question:
         voice.line(scenario.question.strip(), style="italic")
     if len(results) > 1:
-        voice.show(_comparison(results))
+        voice.show(comparison(results))
     for result in results:
         _print_run(voice, result)
 
 
-def _comparison(results: Sequence[RunResult]) -> Table:
+def comparison(results: Sequence[RunResult]) -> Table:
+    """The figures of several runs side by side."""
     table = Table(title="Measures", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("measure", no_wrap=True)
     for result in results:
-        table.add_column(result.variant, justify="right")
+        table.add_column(result.variant, justify="right", overflow="fold")
     for name in MEASURES:
         table.add_row(name, *(number(result.figures()[name]) for result in results))
+        if name == _WORST_HIDES_THE_REST:
+            sums = [sum(result.measures.values(name).values()) for result in results]
+            table.add_row(f"sum({name})", *map(number, sums))
     table.add_row("held", *("yes" if result.held else "no" for result in results))
     return table
 
 
 def number(value: Number) -> str:
     """A figure as a table shows it."""
-    return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
+    if not isinstance(value, float):
+        return f"{value:,}"
+    return f"{value:,.3f}" if value < _MANY else f"{value:,.1f}"
 
 
 def _print_run(voice: Voice, result: RunResult) -> None:
