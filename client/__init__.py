@@ -3,6 +3,8 @@
 Read `consumer.py` for the machine and its doors, `calls.py` for what an application may call, then
 `group.py` for one turn of a poll and `heartbeats.py` for the thread beside it. The tables are in
 `states.py` and `actions.py`.
+
+PYTEST_DONT_REWRITE: what is asserted here is for us to read, and pytest may come after an import.
 """
 
 from client.applications import CommitMode, PollLoop, ResultStore, RunningLoop, Stall

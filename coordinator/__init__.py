@@ -3,6 +3,8 @@
 Read machine.py (the doors), then states.py (the tables), then the handler you came for: join.py,
 rebalance.py, sync.py, heartbeat.py, leave.py, offsets.py, expiry.py, admin.py. `LocalCoordinator`
 in local.py is the whole of it in one object, by the wall clock, for unit tests.
+
+PYTEST_DONT_REWRITE: what is asserted here is for us to read, and pytest may come after an import.
 """
 
 from coordinator.cluster import ClusterView, Topic

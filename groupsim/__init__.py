@@ -1,6 +1,8 @@
 """The front door: the public names of the simulator of Kafka's consumer groups.
 
 A name is loaded when it is first asked for, so that `groupsim --help` need not load the simulator.
+
+PYTEST_DONT_REWRITE: what is asserted here is for us to read, and pytest may come after an import.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from importlib import import_module
 from importlib.metadata import entry_points
 
 import pytest
@@ -81,6 +82,14 @@ def test_a_suite_that_does_not_use_it_reads_as_it_would_without_it(pytester):
 
 def without_times(lines: list[str]) -> list[str]:
     return [re.sub(r"in \d+\.\d+s", "in a while", line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    "package", ["client", "coordinator", "groupsim", "simulation", "spark_bridge"]
+)
+def test_pytest_does_not_warn_that_it_was_imported_too_late_to_be_rewritten(package):
+    # What pytest looks for in the packages of an installed plugin before it warns.
+    assert "PYTEST_DONT_REWRITE" in (import_module(package).__doc__ or "")
 
 
 def test_a_suite_may_have_fixtures_of_the_same_names(pytester):
