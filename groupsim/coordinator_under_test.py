@@ -65,6 +65,9 @@ class CoordinatorUnderTest(LocalCoordinator):
         self._set_ms: dict[Timer, int] = {}
         super().__init__(config, now_ms=self.clock)
 
+    def __repr__(self) -> str:
+        return f"<CoordinatorUnderTest at {self.clock.now_ms} ms>"
+
     @property
     def now_ms(self) -> int:
         """Milliseconds since the test began."""

@@ -1,27 +1,61 @@
-"""Examples run, and print what they say they print; so does the one in the README."""
+"""Examples run, and print what they say they print; so does the one in the README.
+
+An example that is a test file is run by pytest, and its report compared; some tests fail in it, to
+show what is told of them.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+TEST_FILES = [path for path in EXAMPLES if "\ndef test_" in path.read_text()]
+SCRIPTS = [path for path in EXAMPLES if path not in TEST_FILES]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", SCRIPTS, ids=lambda path: path.stem)
 def test_the_example_prints_its_recorded_output(example, capsys):
     runpy.run_path(str(example), run_name="__main__")
 
     assert capsys.readouterr().out == example.with_suffix(".out").read_text()
 
 
+@pytest.mark.parametrize("example", TEST_FILES, ids=lambda path: path.stem)
+def test_the_example_gives_its_recorded_report(example, tmp_path):
+    shutil.copy(example, tmp_path)
+
+    assert report_of(example.name, tmp_path) == example.with_suffix(".out").read_text()
+
+
+def report_of(file: str, folder: Path) -> str:
+    """What `pytest -v` says of a file, but for how long it took."""
+    flags = ["-v", "--no-header", "-p", "no:cacheprovider"]
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", *flags, file],
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "80", "PYTEST_ADDOPTS": ""},
+        text=True,
+        timeout=60,
+    )
+    return re.sub(r"=+ (.*) in \d+\.\d+s =+", r"== \1 ==", result.stdout)
+
+
 def test_the_readme_shows_what_its_example_prints(capsys, tmp_path):
     readme = (ROOT / "README.md").read_text()
-    code = readme.split("```python\n")[1].split("```")[0]
-    shown = readme.split("```text\n")[1].split("```")[0]
+    from_there = readme.split("```python\n")[1]
+    code = from_there.split("```")[0]
+    shown = from_there.split("```text\n")[1].split("```")[0]
     script = tmp_path / "readme.py"
     script.write_text(code)
 
