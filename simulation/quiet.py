@@ -132,6 +132,7 @@ class Lulls:
                 return False
             if connection.handled is not None or connection.waiting:
                 return False
+        fetched: set[tuple[str, int]] = set()
         for sent in machine.in_flight:
             idle = host.connections[sent.node.connection].idle
             if not isinstance(sent.request, FetchRequest) or not isinstance(idle, IdleFetch):
@@ -140,7 +141,10 @@ class Lulls:
                 return False
             if idle.look is not None and idle.look.at_ms <= self.stage.kernel.now_ms + _WAIT_MS_MAX:
                 return False
-        return not machine.calls.client.has_unsent
+            fetched.update((each.topic, each.partition) for each in idle.message.wanted)
+        # What is not being fetched will be, once its broker can be reached again.
+        wanted = machine.calls.subscriptions.fetchable_partitions(())
+        return fetched.issuperset(wanted) and not machine.calls.client.has_unsent
 
     def _knows_the_cluster(self, host: ConsumerHost, machine: Consumer) -> bool:
         """Whether a look at metadata would bring nothing new."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from io import StringIO
 
 import pytest
+from attrs import evolve
 
 from client.applications import CommitMode
 from client.consumer import UnknownRequest
@@ -94,6 +95,45 @@ def test_a_member_that_still_looks_for_a_position_is_not_left_alone():
                 group="checkout",
                 topics=("orders",),
                 settings={"auto_offset_reset": "by_duration:PT20S", "enable_auto_commit": False},
+            ),
+        ),
+    )
+
+    assert differ_of(world) is None
+
+
+def test_a_member_that_waits_to_reach_a_broker_again_is_not_left_alone():
+    """Its attempts to connect are further and further apart; the next one is an event."""
+    slow = {"heartbeat_interval_ms": 2_000, "fetch_max_wait_ms": 100, "enable_auto_commit": False}
+    hasty = slow | {"session_timeout_ms": 6_000, "request_timeout_ms": 5_000}
+    common = ConsumerPlan(name="bea", group="checkout", topics=("orders",))
+    cut_off = Fault(
+        verb="partition", target="cat", at=55_343, lasts=31_284, options={"one_way": "to_broker"}
+    )
+    world = World(
+        seed=610,
+        brokers=2,
+        latency=(1, 4, 9, 40),
+        initial_rebalance_delay_ms=0,
+        topics=(TopicPlan(name="orders", partitions=8),),
+        consumers=(
+            common,
+            evolve(
+                common, name="cat", settings=hasty, assigned_callback_ms=300, starts_at_ms=23_107
+            ),
+            evolve(
+                common,
+                name="eva",
+                settings=slow,
+                commit=CommitMode.ASYNC,
+                assigned_callback_ms=300,
+                revoked_callback_ms=500,
+            ),
+        ),
+        faults=(cut_off,),
+        acts=(
+            Act(
+                at_ms=11_400, verb="move_coordinator", args=("checkout", 2), options={"load": 2_370}
             ),
         ),
     )
