@@ -194,6 +194,8 @@ class AsyncConsumer:
             self.is_waiting_in_poll = False
         timer.update(poll_timer.current_ms)
         if is_endless:
+            if self.group is not None:
+                self.group.membership.heartbeat.polled_every(timer.timeout_ms, timer.current_ms)
             timer.reset(timer.timeout_ms)  # As if a poll had ended just now and the next begun.
         return self.fetcher.collect()
 

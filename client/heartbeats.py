@@ -46,6 +46,12 @@ class Heartbeat:
         """The application polls."""
         self._poll_ends_ms = self._update(now_ms) + self.config.max_poll_interval_ms
 
+    def polled_every(self, timeout_ms: int, now_ms: int) -> None:
+        """Polls have ended and begun since the last that was told, each after its time-out."""
+        last_ms = self._poll_ends_ms - self.config.max_poll_interval_ms
+        waited_ms = max(0, now_ms - last_ms)
+        self._poll_ends_ms += waited_ms // timeout_ms * timeout_ms if timeout_ms else waited_ms
+
     def sent(self, now_ms: int) -> None:
         """A heartbeat leaves; the next is due an interval later, answer or not."""
         self._beat_at_ms = self._update(now_ms) + self.config.heartbeat_interval_ms

@@ -110,6 +110,13 @@ def test_a_poll_interval_above_the_slowest_record_ends_the_poison_loop():
     assert (figures["duplicates"], figures["rebalances"], figures["dual_s"]) == (0, 1, 0)
 
 
+def test_a_poll_interval_counts_from_the_last_poll_also_if_polls_before_it_found_nothing():
+    changes = {"max_poll_interval_ms": "421s", "run_for": "10m"}  # The record takes 420 s.
+    enough = story("poison_slow_message").variant("longer_interval").with_overrides(changes)
+
+    assert enough.play().figures()["rebalances"] == 1
+
+
 # --- gc_pause_sweep ---
 
 
