@@ -212,7 +212,7 @@ def page(told: Sequence[Line], rows: Sequence[Row], names: Names) -> Iterator[st
                 # Its own cause says more than the last line that a story would tell.
                 cause = rows[(rows[line.seq - 1].cause or line.cause) - 1]
                 because = f"  <- {cause.seq} at {in_time(cause.at_ms)}: {clause_of(names, cause)}"
-                shown.add(line.cause)
+                shown.add(cause.seq)
         yield (
             f"{line.at_ms / 1_000:{width}.3f}  {line.seq:>{digits}}  {whose}{line.text}{because}"
         )
