@@ -29,6 +29,19 @@ COUNT = "count"
 SET_BY = "set_by"
 DETAIL = "detail"
 
+# What a run says of itself in run.json.
+SCENARIO = "scenario"
+TITLE = "title"
+VARIANT = "variant"
+SEED = "seed"
+RECORDED = "recorded"
+GROUPSIM_VERSION = "groupsim_version"
+KAFKA_VERSION = "kafka_version"
+HELD = "held"
+ENDED_MS = "ended_ms"
+EVENT_COUNT = "events"
+SETTINGS = "settings"
+
 # What the analyses add.
 ENTERED_MS = "entered_ms"
 LEFT_MS = "left_ms"

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["NoSparkSession", "SchemaVersionRefused", "SparkBridgeError", "UnsuitableJava"]
+__all__ = [
+    "NoRuns",
+    "NoSparkSession",
+    "SchemaVersionRefused",
+    "SparkBridgeError",
+    "TwoRunsOfOneName",
+    "UnsuitableJava",
+]
 
 
 class SparkBridgeError(Exception):
@@ -19,3 +26,11 @@ class NoSparkSession(SparkBridgeError):
 
 class SchemaVersionRefused(SparkBridgeError):
     """A run was recorded in another version of the event schema; record it again."""
+
+
+class NoRuns(SparkBridgeError):
+    """There is nothing to read where runs were looked for; the message says what was found."""
+
+
+class TwoRunsOfOneName(SparkBridgeError):
+    """Two runs would be taken for one: every table tells runs apart by their names."""

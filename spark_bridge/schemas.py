@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from simulation.events import COLUMNS, ColumnType
 from spark_bridge import columns as c
@@ -27,6 +36,23 @@ def _of_events(*names: str) -> list[StructField]:
     """Columns that an analysis hands on as they are."""
     return [StructField(name, EVENTS[name].dataType) for name in names]
 
+
+RUNS = StructType(
+    [
+        *_of_events(c.RUN),
+        StructField(c.SCENARIO, StringType()),
+        StructField(c.TITLE, StringType()),
+        StructField(c.VARIANT, StringType()),
+        StructField(c.SEED, LongType()),
+        StructField(c.RECORDED, StringType()),
+        StructField(c.GROUPSIM_VERSION, StringType()),
+        StructField(c.KAFKA_VERSION, StringType()),
+        StructField(c.HELD, BooleanType()),
+        StructField(c.ENDED_MS, LongType()),
+        StructField(c.EVENT_COUNT, LongType()),
+        StructField(c.SETTINGS, MapType(StringType(), StringType())),
+    ]
+)
 
 STATE_INTERVALS = StructType(
     [

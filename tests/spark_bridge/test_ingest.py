@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from simulation.errors import RunDirectoryError
 from simulation.recording import record
-from simulation.run_directory import RUN_FILE
+from simulation.run_directory import EVENTS_FOLDER, RUN_FILE
 from spark_bridge import columns as c
 from spark_bridge import schemas
-from spark_bridge.errors import SchemaVersionRefused
-from spark_bridge.ingest import read_events, refuse_other_versions
+from spark_bridge.errors import NoRuns, SchemaVersionRefused, TwoRunsOfOneName
+from spark_bridge.ingest import Found, find_runs, read_events, read_runs
 from tests.support.stories import rows_of, the_leader_dies
 
 
@@ -40,11 +40,16 @@ def test_spark_reads_what_was_recorded(spark, tmp_path):
     ]
 
 
+def paths_of(found: Found) -> list[Path]:
+    return [run.path for run in found.runs]
+
+
 @pytest.mark.spark
 def test_several_runs_are_read_as_one_frame(spark, tmp_path):
-    runs = [recorded(tmp_path, seed=seed) for seed in (1, 2)]
+    for seed in (1, 2):
+        recorded(tmp_path, seed=seed)
 
-    events = read_events(spark, *runs)
+    events = read_events(spark, tmp_path)
 
     assert sorted(row[c.RUN] for row in events.select(c.RUN).distinct().collect()) == [
         "leader_dies-seed-1",
@@ -52,13 +57,77 @@ def test_several_runs_are_read_as_one_frame(spark, tmp_path):
     ]
 
 
-def test_a_run_of_another_schema_version_is_refused_in_words(tmp_path):
-    run = with_version(recorded(tmp_path), 99)
+@pytest.mark.spark
+def test_what_was_played_is_a_table_to_join_with(spark, tmp_path):
+    recorded(tmp_path, seed=7)
 
-    with pytest.raises(SchemaVersionRefused, match=r"recorded in version 99 .* reads version 1"):
-        refuse_other_versions(run)
+    runs = read_runs(spark, tmp_path)
+
+    assert runs.schema == schemas.RUNS
+    [row] = runs.collect()
+    assert (row[c.RUN], row[c.SCENARIO], row[c.VARIANT]) == (
+        "leader_dies-seed-7",
+        "leader_dies",
+        "leader_dies",
+    )
+    assert (row[c.SEED], row[c.ENDED_MS], row[c.HELD]) == (7, 90_000, True)
+    settings = row[c.SETTINGS]
+    assert settings["run_for"] == "1m30s"
+    assert settings["cluster.topics.orders.partitions"] == "6"
+    assert settings["groups.checkout.settings.partition_assignment_strategy"] == '["range"]'
+    assert settings["script.0.crash"] == "leader of checkout"
 
 
-def test_a_folder_that_is_no_run_is_refused_in_words(tmp_path):
-    with pytest.raises(RunDirectoryError, match="is no run directory"):
-        refuse_other_versions(tmp_path)
+def test_a_path_is_a_run_a_folder_or_a_glob(tmp_path):
+    one, two = (recorded(tmp_path / "deep", seed=seed) for seed in (1, 2))
+
+    assert paths_of(find_runs(one)) == [one]
+    assert paths_of(find_runs(tmp_path)) == [one, two]
+    assert paths_of(find_runs(str(tmp_path / "*" / "seed-2"))) == [two]
+
+
+def test_what_is_not_complete_is_left_out_and_named(tmp_path):
+    whole = recorded(tmp_path, seed=1)
+    without_run_file = recorded(tmp_path, seed=2)
+    (without_run_file / RUN_FILE).unlink()
+    without_events = recorded(tmp_path, seed=3)
+    for file in (without_events / EVENTS_FOLDER).iterdir():
+        file.unlink()
+    in_the_making = tmp_path / ".seed-4-123-x"
+    in_the_making.mkdir()
+    shutil.copytree(whole, in_the_making / "seed-4")
+
+    found = find_runs(tmp_path)
+
+    assert paths_of(found) == [whole]
+    assert [str(each) for each in found.left_out] == [
+        f"{in_the_making / 'seed-4'} is left out: its recording has not come to an end",
+        f"{without_run_file} is left out: there is no run.json",
+        f"{without_events} is left out: there are no events in events",
+    ]
+
+
+def test_two_runs_of_one_name_are_refused(tmp_path):
+    run = recorded(tmp_path)
+    shutil.copytree(run, tmp_path / "copy")
+
+    with pytest.raises(TwoRunsOfOneName, match="are both called leader_dies-seed-0"):
+        find_runs(tmp_path)
+
+
+@pytest.mark.parametrize(("version", "cure"), [(99, "install a newer groupsim"), (0, "record")])
+def test_a_run_of_another_schema_version_is_refused_in_words(tmp_path, version, cure):
+    with_version(recorded(tmp_path), version)
+
+    with pytest.raises(SchemaVersionRefused, match=rf"version {version} .* version 1: {cure}"):
+        find_runs(tmp_path)
+
+
+def test_a_folder_without_runs_is_refused_in_words(tmp_path):
+    with pytest.raises(NoRuns, match="there is no complete run at"):
+        find_runs(tmp_path)
+
+
+def test_a_glob_that_nothing_matches_is_refused_in_words(tmp_path):
+    with pytest.raises(NoRuns, match=r"no complete run at .*/none-\*"):
+        find_runs(str(tmp_path / "none-*"))
