@@ -7,6 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -499,3 +500,26 @@ def test_help_names_its_flags_and_its_marker(pytester):
     assert "--groupsim-seed=N" in told
     assert "--groupsim-lines=N" in told
     assert "@pytest.mark.groupsim(seed=..., settings={...})" in markers
+
+
+# --- its page ---
+
+PAGE = Path(__file__).parents[2] / "docs" / "pytest.md"
+
+
+def test_the_page_shows_what_its_first_example_reports(pytester):
+    page = PAGE.read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    shown = page.split("```text\n")[1].split("```")[0]
+    pytester.makepyfile(test_page=code)
+
+    told = pytester.runpytest_inprocess("--groupsim-lines=4").stdout.str()
+
+    assert shown in told
+
+
+def test_the_other_examples_of_the_page_pass(pytester):
+    _, *codes = [part.split("```")[0] for part in PAGE.read_text().split("```python\n")[1:]]
+    pytester.makepyfile(**{f"test_{n}": code for n, code in enumerate(codes)})
+
+    pytester.runpytest_inprocess().assert_outcomes(passed=4)
