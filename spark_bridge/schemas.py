@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     IntegerType,
@@ -35,6 +36,14 @@ EVENTS = StructType(
 def _of_events(*names: str) -> list[StructField]:
     """Columns that an analysis hands on as they are."""
     return [StructField(name, EVENTS[name].dataType) for name in names]
+
+
+def _texts(*names: str) -> list[StructField]:
+    return [StructField(name, StringType()) for name in names]
+
+
+def _numbers(*names: str) -> list[StructField]:
+    return [StructField(name, LongType()) for name in names]
 
 
 RUNS = StructType(
@@ -89,5 +98,24 @@ DETECTIONS = StructType(
         StructField(c.CRASHED_MS, LongType()),
         StructField(c.REMOVED_MS, LongType()),
         StructField(c.REASON, StringType()),
+    ]
+)
+
+REBALANCE_PHASES = StructType(
+    [*_of_events(c.RUN, c.GROUP, c.SEQ, c.STATE), *_numbers(c.STARTED_MS, c.ENDED_MS)]
+)
+
+REBALANCES = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.SEQ),
+        *_texts(c.TRIGGER, c.REASON, c.CLIENT_REASON),
+        *_numbers(c.STARTED_MS, c.ENDED_MS),
+        *_texts(c.ENDED_IN),
+        *_of_events(c.DURATION_MS, c.GENERATION),
+        *_numbers(c.MEMBERS),
+        StructField(c.PHASES, ArrayType(StructType(REBALANCE_PHASES.fields[3:]))),
+        *_numbers(c.AWAITING_JOINS_MS, c.AWAITING_LEADER_MS, c.SYNCING_MS),
+        *_texts(c.HELD_BY, c.HELD_WHY),
+        *_numbers(c.HELD_FROM_MS, c.HELD_UNTIL_MS, c.DEADLINE_MS, c.MOVED),
     ]
 )

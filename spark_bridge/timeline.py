@@ -15,6 +15,16 @@ _MOVES = tuple(
 )
 
 
+def run_ends(events: DataFrame) -> DataFrame:
+    """One row per run: the time of its last row, up to which everything open is counted."""
+    return events.groupBy(c.RUN).agg(F.max(c.AT_MS).alias(c.UNTIL_MS))
+
+
+def until_the_end(events: DataFrame) -> DataFrame:
+    """The same rows, each with the time of the last row of its run."""
+    return events.join(F.broadcast(events.transform(run_ends)), on=c.RUN, how="inner")
+
+
 def state_intervals(events: DataFrame) -> DataFrame:
     """One row per stay of a group in a state; the last stay of a run is open (`left_ms` null)."""
     in_order = Window.partitionBy(c.RUN, c.GROUP).orderBy(c.SEQ)

@@ -1,0 +1,275 @@
+"""The rebalances of each group: why, how long, in which phases, who held them, what they moved.
+
+A rebalance lasts from the group's leaving Stable or Empty to its next Stable or Empty, or until its
+coordinator gives the group up. The rows of a group are numbered once, by the rebalance they follow
+(`course`) and by the phase they fall into (`turn`); everything else is told from these numbers.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from simulation.events import EventKind, WorldEventKind
+from spark_bridge import columns as c
+from spark_bridge.names import in_names, name_of, with_names
+from spark_bridge.timeline import until_the_end
+from spark_bridge.windows import all_of, before, in_order, so_far
+
+_PREPARING, _COMPLETING, _DEAD = "PreparingRebalance", "CompletingRebalance", "Dead"
+_CHANGED = EventKind.STATE_CHANGED.value
+#: What may begin, turn or end a rebalance.
+_MOVES = (_CHANGED, EventKind.GROUP_LOADED.value, EventKind.GROUP_REMOVED.value)
+_ARRIVALS = (EventKind.MEMBER_ADDED.value, EventKind.MEMBER_REJOINED.value)
+_DEPARTURE = EventKind.MEMBER_REMOVED.value
+_ELECTION = EventKind.LEADER_ELECTED.value
+_EXTENSION = EventKind.JOIN_PHASE_EXTENDED.value
+_JOINS_OVER = EventKind.JOIN_PHASE_ENDED.value
+_ASSIGNMENT = WorldEventKind.PARTITION_ASSIGNED.value
+_REQUEST = WorldEventKind.REQUEST_RECEIVED.value
+#: Whatever the coordinator does is caused by one of these.
+_TRIGGERS = (_REQUEST, WorldEventKind.TIMER_FIRED.value, WorldEventKind.WRITE_COMMITTED.value)
+_CLIENT_REASON, _STILL_AWAITED = "; client reason: ", "; still awaited: "
+
+_A_GROUP, _A_TURN = (c.RUN, c.GROUP), (c.RUN, c.GROUP, c.TURN)
+_A_COURSE = (c.RUN, c.GROUP, c.COURSE)
+
+
+def rebalances(events: DataFrame) -> DataFrame:
+    """One row per rebalance of a group: cause, phases, who held it, what it moved.
+
+    `seq` is the row in which the group left its rest. A rebalance that the run's end cut off is
+    open: `ended_ms` and `ended_in` are null, and its phases and `duration_ms` count up to the end.
+    """
+    courses = events.transform(_courses)
+    return (
+        courses.where(F.col(c.COURSE) > 0)
+        .transform(_with_phases)
+        .transform(with_names, events)
+        .withColumn(c.HOLD, F.coalesce(_hold_of_joins(), _hold_of_sync()))
+        .groupBy(*_A_COURSE)
+        .agg(*_told())
+        .join(courses.transform(_moved), on=list(_A_COURSE), how="left")
+        .transform(_with_triggers, events)
+        .select(*_shown())
+    )
+
+
+def rebalance_phases(rebalances: DataFrame) -> DataFrame:
+    """One row per phase of a rebalance: the group's state, from when to when."""
+    return rebalances.select(
+        *(c.RUN, c.GROUP, c.SEQ), F.inline(c.PHASES).alias(c.STATE, c.STARTED_MS, c.ENDED_MS)
+    )
+
+
+def _courses(events: DataFrame) -> DataFrame:
+    """The rows that rebalances are told from, with the numbers of their rebalance and phase."""
+    kind = F.col(c.KIND)
+    is_sync = (kind == _REQUEST) & (F.col(c.REQUEST) == "SyncGroup")
+    kinds = (*_MOVES, *_ARRIVALS, _DEPARTURE, _ELECTION, _EXTENSION, _JOINS_OVER, _ASSIGNMENT)
+    is_move = kind.isin(*_MOVES)
+    is_moving = (kind == _CHANGED) & F.col(c.STATE).isin(_PREPARING, _COMPLETING)
+    was_moving = F.last(F.when(is_move, is_moving), ignorenulls=True).over(before(*_A_GROUP))
+    was_under_way = F.coalesce(was_moving, F.lit(False))  # noqa: FBT003 - a column of it
+    leader = F.last(F.when(kind == _ELECTION, F.col(c.MEMBER)), ignorenulls=True)
+    return (
+        until_the_end(events)
+        .where(kind.isin(*kinds) | is_sync)
+        .withColumns(
+            {
+                c.IS_MOVING: is_moving,
+                c.STARTS: is_moving & ~was_under_way,
+                c.TURNS: is_moving | (is_move & was_under_way),
+                c.LEADER: leader.over(so_far(*_A_GROUP)),
+            }
+        )
+        .withColumns(
+            {
+                c.COURSE: F.sum(F.col(c.STARTS).cast("int")).over(so_far(*_A_GROUP)),
+                c.TURN: F.sum(F.col(c.TURNS).cast("int")).over(so_far(*_A_GROUP)),
+            }
+        )
+    )
+
+
+def _with_phases(courses: DataFrame) -> DataFrame:
+    """The rows with what opened their phase, who did something last in it, and what ended it."""
+    kind = F.col(c.KIND)
+    opened = F.struct(c.STATE, c.AT_MS, c.STARTS, c.LEADER)
+    is_join = kind.isin(*_ARRIVALS)
+    is_leave = (kind == _DEPARTURE) & F.col(c.DETAIL).startswith("it left")
+    note = F.struct(
+        c.MEMBER, F.when(is_join, "which joined last").otherwise("which left").alias(c.HELD_WHY)
+    )
+    is_awaited = (kind == _REQUEST) & (F.col(c.MEMBER) == F.col(c.OPENED)[c.LEADER])
+    return (
+        courses.withColumn(c.OPENED, F.first(opened).over(so_far(*_A_TURN)))
+        .withColumn(
+            c.LAST_NOTE,
+            F.last(F.when(is_join | is_leave, note), ignorenulls=True).over(so_far(*_A_TURN)),
+        )
+        .withColumn(c.SYNCED_MS, F.min(F.when(is_awaited, F.col(c.AT_MS))).over(all_of(*_A_TURN)))
+        .withColumn(
+            c.ENDING,
+            F.lead(F.struct(c.SEQ, c.AT_MS, c.STATE, c.DETAIL)).over(in_order(*_A_COURSE, c.TURNS)),
+        )
+    )
+
+
+# --- who held it ---
+
+
+def _hold(who: Column, why: Column, until_ms: Column, seq: Column) -> Column:
+    """Whom a phase waited for last, and from when to when, from what is known at its end."""
+    from_ms = F.col(c.OPENED)[c.AT_MS]
+    return F.struct(
+        (until_ms - from_ms).alias(c.DURATION_MS),
+        # Of two that took as long, the first held it.
+        (-seq).alias(c.SEQ),
+        who.alias(c.HELD_BY),
+        why.alias(c.HELD_WHY),
+        from_ms.alias(c.HELD_FROM_MS),
+        until_ms.alias(c.HELD_UNTIL_MS),
+    )
+
+
+def _hold_of_joins() -> Column:
+    """The wait for joins says itself, at its end, whom it waited for."""
+    said = F.col(c.DETAIL)
+    reason, awaited = _before(said, _STILL_AWAITED), _after(said, _STILL_AWAITED)
+    is_pending, is_expired = reason.startswith("pending member "), reason.startswith("session of ")
+    note = F.when(F.col(c.OPENED)[c.STATE] == _PREPARING, F.col(c.LAST_NOTE))
+    is_noted = note.isNotNull() & reason.startswith("everyone")
+    who = (
+        F.when(is_pending, in_names(F.regexp_replace(reason, " never came back$", "")))
+        .when(is_expired, in_names(F.regexp_replace(reason, "^session of | expired$", "")))
+        .when(awaited != "", in_names(awaited))
+        .when(is_noted, name_of(note[c.MEMBER]))
+        .otherwise(F.lit("the initial delay"))
+    )
+    why = (
+        F.when(is_pending, "which never came back")
+        .when(is_expired, "whose session expired")
+        .when(awaited != "", "awaited in vain")
+        .when(is_noted, note[c.HELD_WHY])
+        .otherwise("which gathers the first members")
+    )
+    hold = _hold(who, why, F.col(c.AT_MS), F.col(c.SEQ))
+    return F.when(F.col(c.KIND) == _JOINS_OVER, hold)
+
+
+def _hold_of_sync() -> Column:
+    """The phase of assignments waits for the leader, unless somebody ends it first."""
+    ending, opened = F.col(c.ENDING), F.col(c.OPENED)
+    leader = F.concat(F.lit("leader "), name_of(opened[c.LEADER]))
+    is_known = ~opened[c.STARTS] & opened[c.LEADER].isNotNull()
+    until = F.concat(F.lit("until "), in_names(_before(ending[c.DETAIL], _CLIENT_REASON)))
+    hold = _hold(
+        F.when(is_known, leader).otherwise("the leader"),
+        F.when(ending[c.STATE] == _PREPARING, until).otherwise("which assigned"),
+        ending[c.AT_MS],
+        ending[c.SEQ],
+    )
+    is_sync = F.col(c.TURNS) & (F.col(c.STATE) == _COMPLETING) & F.col(c.IS_MOVING)
+    return F.when(is_sync & ending.isNotNull(), hold)
+
+
+# --- the whole of it ---
+
+
+def _told() -> list[Column]:
+    """What the rows of one rebalance come to."""
+    starts, is_end = F.col(c.STARTS), F.col(c.TURNS) & ~F.col(c.IS_MOVING)
+    is_phase, kind = F.col(c.TURNS) & F.col(c.IS_MOVING), F.col(c.KIND)
+    says_deadline = starts | (kind == _EXTENSION) | (is_phase & (F.col(c.STATE) == _PREPARING))
+    cause = F.coalesce(F.col(c.DETAIL), F.lit(""))
+    reason = _after(cause, _CLIENT_REASON)
+    ended_ms = F.coalesce(F.col(c.ENDING)[c.AT_MS], F.col(c.UNTIL_MS))
+    synced_ms = F.least(F.col(c.SYNCED_MS), ended_ms)  # null is left out
+    is_join, is_sync = F.col(c.STATE) == _PREPARING, F.col(c.STATE) == _COMPLETING
+    phase = F.struct(c.SEQ, c.STATE, F.col(c.AT_MS).alias(c.STARTED_MS), ended_ms.alias(c.ENDED_MS))
+    members = F.when(starts | (kind == _CHANGED), F.coalesce(F.col(c.COUNT), F.lit(0)))
+    return [
+        _of(starts, F.col(c.SEQ)).alias(c.SEQ),
+        _of(starts, F.col(c.CAUSE)).alias(c.CAUSE),
+        _of(starts, in_names(_before(cause, _CLIENT_REASON))).alias(c.REASON),
+        _of(starts, F.when(~reason.isin("", "not provided"), reason)).alias(c.CLIENT_REASON),
+        _of(starts, F.col(c.AT_MS)).alias(c.STARTED_MS),
+        _of(is_end, F.col(c.AT_MS)).alias(c.ENDED_MS),
+        _of(is_end, F.coalesce(F.col(c.STATE), F.lit(_DEAD))).alias(c.ENDED_IN),
+        F.max(c.UNTIL_MS).alias(c.UNTIL_MS),
+        _of(F.col(c.TURNS), F.col(c.GENERATION)).alias(c.GENERATION),
+        _of(starts | (is_end & (kind == _CHANGED)), members).alias(c.MEMBERS),
+        F.transform(
+            F.array_sort(F.collect_list(F.when(is_phase, phase))),
+            lambda each: F.struct(each[c.STATE], each[c.STARTED_MS], each[c.ENDED_MS]),
+        ).alias(c.PHASES),
+        _sum(is_phase & is_join, ended_ms - F.col(c.AT_MS)).alias(c.AWAITING_JOINS_MS),
+        _sum(is_phase & is_sync, synced_ms - F.col(c.AT_MS)).alias(c.AWAITING_LEADER_MS),
+        _sum(is_phase & is_sync, ended_ms - synced_ms).alias(c.SYNCING_MS),
+        F.max(c.HOLD).alias(c.HOLD),
+        _of(says_deadline, F.col(c.AT_MS) + F.col(c.DURATION_MS)).alias(c.DEADLINE_MS),
+    ]
+
+
+def _shown() -> list[Column]:
+    hold, of_a_hold = F.col(c.HOLD), (c.HELD_BY, c.HELD_WHY, c.HELD_FROM_MS, c.HELD_UNTIL_MS)
+    duration_ms = F.coalesce(F.col(c.ENDED_MS), F.col(c.UNTIL_MS)) - F.col(c.STARTED_MS)
+    names = (c.RUN, c.GROUP, c.SEQ, c.TRIGGER, c.REASON, c.CLIENT_REASON, c.STARTED_MS, c.ENDED_MS)
+    phases = (c.PHASES, c.AWAITING_JOINS_MS, c.AWAITING_LEADER_MS, c.SYNCING_MS)
+    return [
+        *map(F.col, (*names, c.ENDED_IN)),
+        duration_ms.alias(c.DURATION_MS),
+        *map(F.col, (c.GENERATION, c.MEMBERS, *phases)),
+        *(hold[name].alias(name) for name in of_a_hold),
+        F.col(c.DEADLINE_MS),
+        F.coalesce(F.col(c.MOVED), F.lit(0).cast("bigint")).alias(c.MOVED),
+    ]
+
+
+def _with_triggers(told: DataFrame, events: DataFrame) -> DataFrame:
+    """The rebalances with what made the coordinator begin: a kind of request, or of timer."""
+    timer = F.concat(F.col(c.DETAIL), F.lit(" timer"))
+    triggers = events.where(F.col(c.KIND).isin(*_TRIGGERS)).select(
+        c.RUN,
+        F.col(c.SEQ).alias(c.CAUSE),
+        F.coalesce(F.col(c.REQUEST), timer, F.col(c.KIND)).alias(c.TRIGGER),
+    )
+    return told.join(triggers, on=[c.RUN, c.CAUSE], how="left")
+
+
+def _moved(courses: DataFrame) -> DataFrame:
+    """One row per rebalance that anything was assigned after: partitions that changed hands."""
+    place = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
+    last_owner = F.lag(c.CLIENT).over(in_order(*place))
+    by_place = (
+        courses.where((F.col(c.KIND) == _ASSIGNMENT) & F.col(c.CLIENT).isNotNull())
+        .withColumn(c.LAST_OWNER, last_owner)
+        .groupBy(*place, c.COURSE)
+        .agg(
+            F.min_by(c.LAST_OWNER, F.when(F.col(c.LAST_OWNER).isNotNull(), F.col(c.SEQ))).alias(
+                c.LAST_OWNER
+            ),
+            F.max_by(c.CLIENT, c.SEQ).alias(c.NEXT_OWNER),
+        )
+    )
+    has_moved = F.col(c.LAST_OWNER) != F.col(c.NEXT_OWNER)
+    return by_place.groupBy(*_A_COURSE).agg(F.count_if(has_moved).alias(c.MOVED))
+
+
+def _of(condition: Column, value: Column) -> Column:
+    """The value in the last row of a rebalance for which this is so."""
+    return F.max_by(value, F.when(condition, F.col(c.SEQ)))
+
+
+def _sum(condition: Column, value: Column) -> Column:
+    return F.coalesce(F.sum(F.when(condition, value)), F.lit(0).cast("bigint"))
+
+
+def _before(text: Column, mark: str) -> Column:
+    return F.substring_index(text, mark, 1)
+
+
+def _after(text: Column, mark: str) -> Column:
+    """What follows the mark, if it is there."""
+    return F.coalesce(F.get(F.split(text, mark, 2), 1), F.lit(""))
