@@ -6,7 +6,7 @@ Checkers share rosters and commits with each other; `simulation.checkers` shows 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from attrs import define, field
 
@@ -24,17 +24,36 @@ COOPERATIVE_PROTOCOL = "cooperative-sticky"
 _GENERATIONS_KEPT = 16
 #: A request that was overtaken is not known to come after more commits than this.
 _REQUESTS_KEPT = 256
-_EMPTY = GroupState.EMPTY.value
+_EMPTY, _COMPLETING = GroupState.EMPTY.value, GroupState.COMPLETING_REBALANCE.value
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+@define(eq=False)
+class Stint:
+    """One partition in one generation: who processed it first, and who else was found to."""
+
+    first: Row
+    blamed: set[str] = field(factory=set)
 
 
 @define(eq=False)
 class OneProcessorPerGeneration(Checker):
-    """Within one generation a partition has one processor."""
+    """Within one generation a partition has one processor.
+
+    A generation that was not written down when its coordinator moved is given out again under the
+    same number, while members of the old one may still be at work. So generations are told apart
+    by the row that began them, and a member is in the one that it joined.
+    """
 
     sentence: ClassVar[str] = "no partition is processed by two members of one generation"
     rosters: Rosters = field(factory=Rosters)
-    #: By partition: who processed it first in each generation of the group's present life.
-    _first: dict[Place, dict[int, Row]] = field(factory=dict)
+    #: By partition, then by generation and the row that began it, in the group's present life.
+    _stints: dict[Place, dict[tuple[int, int], Stint]] = field(factory=dict)
+    #: The row that began each generation: the latest of that number in a group, and a member's own.
+    _begun: dict[str, dict[int, int]] = field(factory=dict)
+    _joined: dict[str, dict[int, int]] = field(factory=dict)
     #: A static member that comes back is who it was.
     _same_as: dict[str, str] = field(factory=dict)
 
@@ -42,10 +61,19 @@ class OneProcessorPerGeneration(Checker):
         """Processing, and what makes one member of two ids, or two generations of one number."""
         return {
             WorldEventKind.RECORDS_PROCESSED: self._on_processed,
+            EventKind.STATE_CHANGED: self._on_state,
             EventKind.MEMBER_REPLACED: self._on_replaced,
             EventKind.GROUP_CREATED: self._on_new_life,
             EventKind.GROUP_REMOVED: self._on_new_life,
         }
+
+    def _on_state(self, row: Row) -> None:
+        """Called after the rosters know who joined this generation."""
+        if row.state != _COMPLETING or row.generation is None:
+            return
+        _keep(self._begun.setdefault(row.group or "", {}), row.generation, row.seq)
+        for member in self.rosters.of(row.group).present:
+            _keep(self._joined.setdefault(member, {}), row.generation, row.seq)
 
     def _on_processed(self, row: Row) -> None:
         place = place_of(row)
@@ -54,28 +82,44 @@ class OneProcessorPerGeneration(Checker):
         protocol = self.rosters.of(row.group).protocol
         if protocol is not None and protocol not in EXCLUSIVE_PROTOCOLS:
             return
-        first_by_generation = self._first.setdefault(place, {})
-        first = first_by_generation.setdefault(row.generation, row)
-        if self._who(first) != self._who(row):
+        stints = self._stints.setdefault(place, {})
+        generation = (row.generation, self._beginning(row.group or "", row.member, row.generation))
+        if (stint := stints.get(generation)) is None:
+            stint = _keep(stints, generation, Stint(row))
+        who = self._who(row)
+        if who != self._who(stint.first) and who not in stint.blamed:
+            stint.blamed.add(who)
             seen = (
-                f"{first.client} and {row.client} both processed {place} "
+                f"{stint.first.client} and {row.client} both processed {place} "
                 f"in generation {row.generation}"
             )
-            self.blame(seen, first, row)
-        while len(first_by_generation) > _GENERATIONS_KEPT:
-            del first_by_generation[min(first_by_generation)]
+            self.blame(seen, stint.first, row)
+
+    def _beginning(self, group: str, member: str, generation: int) -> int:
+        """The row that began a member's generation; 0 if no row tells of it."""
+        latest = self._begun.get(group, {}).get(generation, 0)
+        return self._joined.get(member, {}).get(generation, latest)
 
     def _who(self, row: Row) -> str:
         member = row.member or ""
         return self._same_as.get(member, member)
 
     def _on_replaced(self, row: Row) -> None:
-        old = replaced_id(row)
-        self._same_as[row.member or ""] = self._same_as.get(old, old)
+        old, new = replaced_id(row), row.member or ""
+        self._same_as[new] = self._same_as.get(old, old)
+        self._joined[new] = self._joined.pop(old, {})
 
     def _on_new_life(self, row: Row) -> None:
-        for place in [place for place in self._first if place.group == row.group]:
-            del self._first[place]
+        for place in [place for place in self._stints if place.group == row.group]:
+            del self._stints[place]
+
+
+def _keep(by_generation: dict[_Key, _Value], generation: _Key, value: _Value) -> _Value:
+    """Remember this of a generation, and forget those that are too old to be met again."""
+    by_generation[generation] = value
+    if len(by_generation) > _GENERATIONS_KEPT:
+        del by_generation[next(iter(by_generation))]
+    return value
 
 
 @define(eq=False)
@@ -183,7 +227,7 @@ class GenerationsRise(Checker):
         self._last[row.group or ""] = row
         if last is None or last.generation is None or row.generation is None:
             return
-        is_new = row.state == GroupState.COMPLETING_REBALANCE.value
+        is_new = row.state == _COMPLETING
         least = last.generation + 1 if is_new else last.generation
         if row.generation < least:
             seen = f"{row.group} went from generation {last.generation} to {row.generation}"

@@ -89,6 +89,54 @@ def test_generations_of_another_life_of_the_group_are_others():
     assert found_in(*events) == []
 
 
+def a_generation_that_is_given_out_again():
+    """Ada joins generation 2, which is not written when the coordinator moves; then bea does."""
+    return (
+        *a_stable_group("ada", protocol="cooperative-sticky"),
+        an_event(E.MEMBER_REJOINED, 500, client="ada"),
+        moves(500, "CompletingRebalance", generation=2, protocol="cooperative-sticky"),
+        processes("ada", 1_000, 2),
+        an_event(E.GROUP_LOADED, 2_000, state="Stable", generation=1, count=1),
+        an_event(E.MEMBER_ADDED, 3_000, client="bea"),
+        moves(9_000, "CompletingRebalance", generation=2, protocol="cooperative-sticky"),
+    )
+
+
+def test_a_generation_given_out_again_after_a_failover_is_another():
+    events = (*a_generation_that_is_given_out_again(), processes("bea", 9_500, 2))
+
+    assert found_in(*events) == []
+
+
+def test_a_zombie_of_a_generation_that_was_given_out_again_is_in_the_old_one():
+    events = (
+        *a_generation_that_is_given_out_again(),
+        processes("ada", 9_200, 2),
+        processes("bea", 9_500, 2),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_two_processors_in_the_generation_that_was_given_out_again_are_found():
+    events = (
+        *a_generation_that_is_given_out_again()[:-2],
+        an_event(E.MEMBER_ADDED, 3_000, client="bea"),
+        an_event(E.MEMBER_ADDED, 3_000, client="cat"),
+        moves(9_000, "CompletingRebalance", generation=2, protocol="cooperative-sticky"),
+        processes("bea", 9_500, 2),
+        processes("cat", 9_600, 2),
+    )
+
+    assert [name for name, _ in found_in(*events)] == ["OneProcessorPerGeneration"]
+
+
+def test_two_processors_of_one_partition_are_told_of_once():
+    events = (processes(client, 1_000, 3) for client in ("ada", "bea", "bea", "ada", "bea"))
+
+    assert found_in(*events) == [("OneProcessorPerGeneration", (1, 2))]
+
+
 # --- CommitsAreCurrent ---
 
 
