@@ -14,6 +14,7 @@ from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.names import in_names, name_of, with_names
 from spark_bridge.timeline import until_the_end
+from spark_bridge.values import or_false
 from spark_bridge.windows import all_of, before, in_order, so_far
 
 _PREPARING, _COMPLETING, _DEAD = "PreparingRebalance", "CompletingRebalance", "Dead"
@@ -70,7 +71,7 @@ def _courses(events: DataFrame) -> DataFrame:
     is_move = kind.isin(*_MOVES)
     is_moving = (kind == _CHANGED) & F.col(c.STATE).isin(_PREPARING, _COMPLETING)
     was_moving = F.last(F.when(is_move, is_moving), ignorenulls=True).over(before(*_A_GROUP))
-    was_under_way = F.coalesce(was_moving, F.lit(False))  # noqa: FBT003 - a column of it
+    was_under_way = or_false(was_moving)
     leader = F.last(F.when(kind == _ELECTION, F.col(c.MEMBER)), ignorenulls=True)
     return (
         until_the_end(events)

@@ -119,3 +119,27 @@ REBALANCES = StructType(
         *_numbers(c.HELD_FROM_MS, c.HELD_UNTIL_MS, c.DEADLINE_MS, c.MOVED),
     ]
 )
+
+OWNERSHIP_CLOCKS = StructType(
+    [*_of_events(c.RUN, c.GROUP, c.TOPIC, c.PARTITION), *_numbers(c.UNOWNED_MS, c.DUAL_MS)]
+)
+
+LAG_OVER_TIME = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.TOPIC, c.PARTITION, c.AT_MS),
+        *_numbers(c.POSITION, c.LOG_END, c.LAG, c.LAG_MS),
+    ]
+)
+
+GREATEST_LAGS = StructType(
+    [*_of_events(c.RUN, c.GROUP, c.TOPIC, c.PARTITION), *_numbers(c.LAG, c.LAG_MS)]
+)
+
+#: Both of duplicates and of losses.
+RECORDS_BY_CAUSE = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.TOPIC, c.PARTITION),
+        *_texts(c.REASON),
+        *_numbers(c.RECORDS),
+    ]
+)

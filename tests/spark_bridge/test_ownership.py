@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
-from simulation.events import Row, WorldEventKind
+from simulation.events import EventKind, Row, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge import schemas
-from spark_bridge.ownership import ownership_gaps, ownership_intervals
+from spark_bridge.ownership import ownership_clocks, ownership_gaps, ownership_intervals
 from tests.spark_bridge.frames import PLACE, an_event, events, rows_of
 
 ASSIGNED = WorldEventKind.PARTITION_ASSIGNED
@@ -109,3 +110,81 @@ def test_a_gap_begins_when_the_last_of_overlapping_owners_stops(spark):
     assert rows_of(gaps, c.UNOWNED_FROM_MS, c.UNOWNED_UNTIL_MS, c.LAST_OWNER, c.NEXT_OWNER) == [
         (9, 12, "ada", "cat"),
     ]
+
+
+FETCHED = WorldEventKind.FETCH_STARTED
+RETURNED, PROCESSED = WorldEventKind.RECORDS_RETURNED, WorldEventKind.RECORDS_PROCESSED
+PAUSED, RESUMED = WorldEventKind.CONSUMER_PAUSED, WorldEventKind.CONSUMER_RESUMED
+CRASHED, REMOVED = WorldEventKind.CONSUMER_CRASHED, EventKind.MEMBER_REMOVED
+ENDED = an_event(WorldEventKind.RUN_ENDED, 100, group=None)
+
+
+def begins(at_ms: int, client: str) -> list[Row]:
+    return [a_change(ASSIGNED, at_ms, client), a_change(FETCHED, at_ms, client)]
+
+
+def records(kind: WorldEventKind, at_ms: int, client: str, end_offset: int) -> Row:
+    return an_event(kind, at_ms, client=client, topic="t", partition=0, end_offset=end_offset)
+
+
+def clocks(spark: SparkSession, *rows: Row) -> tuple[int, int]:
+    """How long the partition was nobody's and two's."""
+    found = events(spark, *rows, ENDED).transform(ownership_clocks)
+    [(unowned_ms, dual_ms)] = rows_of(found, c.UNOWNED_MS, c.DUAL_MS)
+    return unowned_ms, dual_ms
+
+
+def test_a_partition_is_unowned_until_somebody_fetches_from_it(spark):
+    frame = events(
+        spark, *begins(5, "ada"), a_change(REVOKED, 20, "ada"), *begins(30, "bea"), ENDED
+    )
+
+    found = frame.transform(ownership_clocks)
+
+    assert found.schema.simpleString() == schemas.OWNERSHIP_CLOCKS.simpleString()
+    assert rows_of(found, *PLACE, c.UNOWNED_MS, c.DUAL_MS) == [("a-run", "g", "t", 0, 10, 0)]
+
+
+def test_what_is_open_counts_up_to_the_last_row(spark):
+    assert clocks(spark, *begins(5, "ada"), an_event(CRASHED, 60, client="ada")) == (40, 0)
+
+
+def test_a_member_that_was_removed_works_on_what_it_has_in_hand(spark):
+    zombie = (
+        *begins(0, "ada"),
+        records(RETURNED, 10, "ada", 5),
+        an_event(REMOVED, 20, client="ada", member="ada-1"),
+        *begins(30, "bea"),
+        records(PROCESSED, 45, "ada", 5),
+        a_change(LOST, 50, "ada"),
+    )
+
+    assert clocks(spark, *zombie) == (0, 15)
+
+
+def test_a_consumer_that_stands_still_keeps_its_partition_and_does_no_work(spark):
+    asleep = (
+        *begins(0, "ada"),
+        an_event(PAUSED, 10, client="ada"),
+        *begins(20, "bea"),
+        an_event(RESUMED, 40, client="ada"),
+        a_change(LOST, 42, "ada"),
+    )
+
+    assert clocks(spark, *asleep) == (0, 2)
+
+
+def test_a_topic_that_is_deleted_is_not_unowned(spark):
+    deleted = an_event(WorldEventKind.TOPIC_DELETED, 30, group=None, topic="t")
+
+    assert clocks(spark, *begins(0, "ada"), a_change(REVOKED, 20, "ada"), deleted) == (10, 0)
+
+
+def test_clocks_of_recorded_runs_are_those_of_the_measures(recorded):
+    found = recorded.events.transform(ownership_clocks).collect()
+
+    assert {tuple(row)[:4]: (row.unowned_ms / 1_000, row.dual_ms / 1_000) for row in found} == {
+        (run, *place): (unowned_s, measures.dual_s[place])
+        for run, measures in recorded.measures.items()
+        for place, unowned_s in measures.unowned_s.items()
+    }

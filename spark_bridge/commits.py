@@ -1,0 +1,75 @@
+"""Commits: what each group has committed, as its log has it. One whose write fails never was."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from simulation.events import EventKind, WorldEventKind
+from spark_bridge import columns as c
+from spark_bridge.lives import with_lives
+from spark_bridge.values import AFTER_ALL, or_false
+
+_COMMITTED, _REMOVED = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
+_WRITTEN, _FAILED = WorldEventKind.WRITE_COMMITTED.value, EventKind.WRITE_FAILED.value
+_LOADED = EventKind.GROUP_LOADED.value
+_PLACE = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
+
+
+def committed_offsets(events: DataFrame) -> DataFrame:
+    """One row per partition for which a group has an offset when the run ends."""
+    offset = F.when(F.col(c.KIND) == _COMMITTED, F.col(c.OFFSET))
+    return (
+        events.transform(kept_commits)
+        .unionByName(events.where(F.col(c.KIND) == _REMOVED), allowMissingColumns=True)
+        .transform(with_lives, events)
+        .where(F.col(c.LIFE_ENDED).isNull())
+        .groupBy(*_PLACE)
+        .agg(F.max_by(offset, c.SEQ).alias(c.COMMITTED))
+        .where(F.col(c.COMMITTED).isNotNull())
+    )
+
+
+def kept_commits(events: DataFrame) -> DataFrame:
+    """The commits whose write did not fail, nor was under way when the coordinator changed."""
+    kind = F.col(c.KIND)
+    written = (
+        events.where(kind == _WRITTEN)
+        .groupBy(c.RUN, c.CAUSE)
+        .agg(F.min(c.SEQ).alias(c.WRITTEN_SEQ))
+    )
+    # Failures and loads are few: they fit into one row for each run and group.
+    failures = (
+        events.where(kind == _FAILED)
+        .groupBy(c.RUN)
+        .agg(
+            F.collect_list(F.struct(c.SEQ, F.coalesce(c.CAUSE, F.lit(0)).alias(c.CAUSE))).alias(
+                c.FAILURES
+            )
+        )
+    )
+    loads = (
+        events.where(kind == _LOADED)
+        .groupBy(c.RUN, c.GROUP)
+        .agg(F.collect_list(c.SEQ).alias(c.LOADS))
+    )
+    # A write that fails takes the later ones with it.
+    is_failed = F.exists(
+        c.FAILURES,
+        lambda failure: _is_meanwhile(failure[c.SEQ]) & (failure[c.CAUSE] <= F.col(c.CAUSE)),
+    )
+    is_forgotten = F.col(c.CAUSE).isNotNull() & F.exists(c.LOADS, _is_meanwhile)
+    is_void = or_false(is_failed) | or_false(is_forgotten)
+    return (
+        events.where(kind == _COMMITTED)
+        .join(written, on=[c.RUN, c.CAUSE], how="left")
+        .join(F.broadcast(failures), on=c.RUN, how="left")
+        .join(F.broadcast(loads), on=[c.RUN, c.GROUP], how="left")
+        .where(~is_void)
+        .drop(c.FAILURES, c.LOADS, c.WRITTEN_SEQ)
+    )
+
+
+def _is_meanwhile(seq: Column) -> Column:
+    """Is this row after the commit and before the log has it?"""
+    return (seq > F.col(c.SEQ)) & (seq < F.coalesce(F.col(c.WRITTEN_SEQ), F.lit(AFTER_ALL)))

@@ -1,0 +1,113 @@
+"""Ranges of offsets that were processed: which came again, and which never came.
+
+Nearly all ranges begin where the last one ended. So the offsets below the highest end so far are
+all covered but for gaps, and only ranges that begin below it (rewinds) can cover anything again.
+Gaps and rewinds are few; only they are held against each other.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_bridge import columns as c
+from spark_bridge.readers import A_LIFE, PROCESSED
+from spark_bridge.values import or_zero
+from spark_bridge.windows import before
+
+_A_GAP = (*A_LIFE, c.GAP)
+
+
+def processed_again(rows: DataFrame) -> DataFrame:
+    """One row per range that was processed, in part at least, once more: how many `records` of it.
+
+    Takes what `reader_rows` returns.
+    """
+    ranges = rows.transform(_ranges)
+    pieces = ranges.transform(_pieces)
+    is_again = F.col(c.SEQ) > F.min(c.SEQ).over(Window.partitionBy(*_A_GAP, c.LOW))
+    in_gaps = (
+        pieces.transform(_cut)
+        .withColumn(c.AGAIN, F.when(is_again, 0).otherwise(F.col(c.HIGH) - F.col(c.LOW)))
+        .groupBy(*A_LIFE, c.SEQ)
+        .agg(F.sum(c.AGAIN).alias(c.AGAIN))
+    )
+    records = F.col(c.HIGH) - F.col(c.LOW) - or_zero(F.col(c.AGAIN))
+    return (
+        ranges.transform(_rewinds)
+        .join(in_gaps, on=[*A_LIFE, c.SEQ], how="left")
+        .select(*A_LIFE, c.SEQ, records.alias(c.RECORDS))
+        .where(F.col(c.RECORDS) > 0)
+    )
+
+
+def never_processed(rows: DataFrame) -> DataFrame:
+    """One row per stretch below the highest end that nobody has processed, `low` up to `high`."""
+    ranges = rows.transform(_ranges)
+    gaps = ranges.transform(_gaps)
+    # A gap is cut where it was filled in part; what no piece covers is missing still.
+    whole = gaps.withColumn(c.SEQ, F.lit(None).cast("bigint"))
+    cut = whole.unionByName(ranges.transform(_pieces)).transform(_cut)
+    return (
+        cut.groupBy(*_A_GAP, c.LOW, c.HIGH)
+        .agg(F.max(c.SEQ).alias(c.SEQ))
+        .where(F.col(c.SEQ).isNull())
+        .select(*A_LIFE, c.LOW, c.HIGH)
+    )
+
+
+def _ranges(rows: DataFrame) -> DataFrame:
+    """The ranges that were processed, each with how far anybody had come before."""
+    is_range = (F.col(c.KIND) == PROCESSED) & (F.col(c.OFFSET) < F.col(c.END_OFFSET))
+    reached = F.max(c.END_OFFSET).over(before(*A_LIFE))
+    return rows.where(is_range).select(
+        *A_LIFE, c.SEQ, c.OFFSET, c.END_OFFSET, or_zero(reached).alias(c.REACHED)
+    )
+
+
+def _gaps(ranges: DataFrame) -> DataFrame:
+    return ranges.where(F.col(c.OFFSET) > F.col(c.REACHED)).select(
+        *A_LIFE,
+        F.col(c.SEQ).alias(c.GAP),
+        F.col(c.REACHED).alias(c.LOW),
+        F.col(c.OFFSET).alias(c.HIGH),
+    )
+
+
+def _rewinds(ranges: DataFrame) -> DataFrame:
+    """What ranges cover below the highest end before them."""
+    return ranges.where(F.col(c.OFFSET) < F.col(c.REACHED)).select(
+        *A_LIFE,
+        c.SEQ,
+        F.col(c.OFFSET).alias(c.LOW),
+        F.least(c.END_OFFSET, c.REACHED).alias(c.HIGH),
+    )
+
+
+def _pieces(ranges: DataFrame) -> DataFrame:
+    """What rewinds cover of gaps."""
+    low = F.greatest(f"gap.{c.LOW}", f"rewind.{c.LOW}")
+    high = F.least(f"gap.{c.HIGH}", f"rewind.{c.HIGH}")
+    return (
+        ranges.transform(_rewinds)
+        .alias("rewind")
+        .join(ranges.transform(_gaps).alias("gap"), on=list(A_LIFE), how="inner")
+        .where(low < high)
+        .select(*A_LIFE, c.GAP, c.SEQ, low.alias(c.LOW), high.alias(c.HIGH))
+    )
+
+
+def _cut(pieces: DataFrame) -> DataFrame:
+    """The pieces of each gap, cut wherever any of them begins or ends: none overlap in part."""
+    ends = pieces.select(*_A_GAP, F.explode(F.array(c.LOW, c.HIGH)).alias(c.LOW)).distinct()
+    following = F.lead(c.LOW).over(Window.partitionBy(*_A_GAP).orderBy(c.LOW))
+    stretches = ends.withColumn(c.HIGH, following).where(F.col(c.HIGH).isNotNull())
+    is_within = (F.col(f"stretch.{c.LOW}") >= F.col(f"piece.{c.LOW}")) & (
+        F.col(f"stretch.{c.HIGH}") <= F.col(f"piece.{c.HIGH}")
+    )
+    return (
+        pieces.alias("piece")
+        .join(stretches.alias("stretch"), on=list(_A_GAP), how="inner")
+        .where(is_within)
+        .select(*_A_GAP, c.SEQ, f"stretch.{c.LOW}", f"stretch.{c.HIGH}")
+    )
