@@ -103,8 +103,8 @@ class Broker:
     _wakes_at_ms: int | None = field(default=None, init=False)
     _writes: int = field(default=0, init=False)
     _log_free_ms: dict[int, int] = field(factory=dict, init=False)
-    #: How many writes of each partition have been asked for and are not in the log yet.
-    _queued: dict[int, int] = field(factory=dict, init=False)
+    #: The writes of each partition that have been asked for and are not in the log yet.
+    _queued: dict[int, set[int]] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Come up."""
@@ -121,7 +121,7 @@ class Broker:
         self.is_up = False
         self.life += 1
         self._timers, self._settings, self._open = TimerQueue(), {}, {}
-        self._queued = {}
+        self._queued, self._log_free_ms = {}, {}
         self._wakes_at_ms = None
 
     def restart(self) -> None:
@@ -141,7 +141,9 @@ class Broker:
         self.carry_out(outcome, cause)
 
     def unload(self, shard: int, cause: Cause) -> None:
-        """Give a partition of the offsets topic up."""
+        """Give a partition of the offsets topic up, and the writes to it that are under way."""
+        self._queued.pop(shard, None)
+        self._log_free_ms.pop(shard, None)
         self.carry_out(self.machine.unload(shard, self.kernel.now_ms), cause)
 
     # --- requests ---
@@ -305,42 +307,45 @@ class Broker:
             self._written(write, cause, message, self.life)
             return
         self._log_free_ms[shard] = free_ms
-        self._queued[shard] = self._queued.get(shard, 0) + 1
+        self._queued.setdefault(shard, set()).add(write.write_id)
         self._writes += 1
         turn = Turn(free_ms, Rank.LOG, str(self.id), "", self._writes)
         self.kernel.at(turn, partial(self._written_late, write, cause, message, self.life))
 
     def _written_late(self, write: Write, cause: Cause, message: Message | None, life: int) -> None:
         if life == self.life:
-            self._queued[write.shard] -= 1
+            self._queued.get(write.shard, set()).discard(write.write_id)
         self._written(write, cause, message, life)
 
     def _written(self, write: Write, cause: Cause, message: Message | None, life: int) -> None:
         if life != self.life:
             return
         now_ms = self.kernel.now_ms
+        if write.write_id in self.machine.void_writes:
+            # The shard was given up, or an earlier write failed: the log must not keep it.
+            self.machine.on_append(write, None, now_ms)
+            return
         if write.shard in self.trouble.failing:
             self.carry_out(self.machine.on_append(write, _WRITES_FAIL_WITH, now_ms), cause)
             return
         written = cause
-        if self.cluster.offsets_leaders[write.shard] == self.id:
-            log = self.logs.setdefault(write.shard, OffsetsLog())
-            offset = log.end_offset
-            if message is not None and message.is_repeat:
-                log.repeat(write.records)
-            else:
-                log.append(write.records)
-                written = self.recorder.record(
-                    WorldEventKind.WRITE_COMMITTED,
-                    now_ms,
-                    cause,
-                    broker=self.id,
-                    topic=OFFSETS_TOPIC,
-                    partition=write.shard,
-                    offset=offset,
-                    end_offset=log.end_offset,
-                    count=len(write.records),
-                )
+        log = self.logs.setdefault(write.shard, OffsetsLog())
+        offset = log.end_offset
+        if message is not None and message.is_repeat:
+            log.repeat(write.records)
+        else:
+            log.append(write.records)
+            written = self.recorder.record(
+                WorldEventKind.WRITE_COMMITTED,
+                now_ms,
+                cause,
+                broker=self.id,
+                topic=OFFSETS_TOPIC,
+                partition=write.shard,
+                offset=offset,
+                end_offset=log.end_offset,
+                count=len(write.records),
+            )
         self.carry_out(self.machine.on_append(write, None, now_ms), written, message)
 
     def take_quietly(self, request: Request, at_ms: int, cause: Cause) -> None:
