@@ -42,6 +42,9 @@ class RawMember:
     stage: Stage = field(repr=False)
     member_id: str = UNKNOWN_MEMBER_ID
     generation_id: int = UNKNOWN_GENERATION_ID
+    #: What the group speaks, as the last answer to a join said; a sync must say it again (KIP-559).
+    protocol_type: str | None = field(default=None, init=False)
+    protocol_name: str | None = field(default=None, init=False)
     #: Every answer so far, in the order of arrival.
     replies: list[object] = field(factory=list, init=False)
     is_listening: bool = field(default=True, init=False)
@@ -74,6 +77,8 @@ class RawMember:
                 group_id=self.group,
                 member_id=self.member_id,
                 generation_id=self.generation_id,
+                protocol_type=self.protocol_type,
+                protocol_name=self.protocol_name,
                 assignments=assignments,
             )
         )
@@ -97,6 +102,7 @@ class RawMember:
     def forget(self) -> None:
         """Know nothing any more of the member id it was given."""
         self.member_id, self.generation_id = UNKNOWN_MEMBER_ID, UNKNOWN_GENERATION_ID
+        self.protocol_type = self.protocol_name = None
 
     @property
     def can_send(self) -> bool:
@@ -149,6 +155,8 @@ class RawMember:
         if isinstance(response, JoinGroupResponse):
             self.member_id = response.member_id or self.member_id
             self.generation_id = response.generation_id
+            self.protocol_type = response.protocol_type
+            self.protocol_name = response.protocol_name
 
     def hear_reset(self, connection: Connection, cause: int | None) -> None:
         """A connection turns out to be gone; the next request opens another."""

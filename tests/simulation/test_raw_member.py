@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from coordinator import ListedIds
+from coordinator import ErrorCode, ListedIds
 from coordinator.protocol import (
     HeartbeatRequest,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     Request,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
 )
 from simulation.events import Row
 from simulation.stage import Quiet
@@ -74,3 +76,18 @@ def test_an_answer_on_a_connection_that_is_gone_is_lost():
 
     assert ghost.replies == []
     assert [row.kind for row in sim.events if row.client == "ghost"][-1] == "reply_lost"
+
+
+def test_a_raw_member_that_joined_is_given_its_share_when_it_syncs():
+    sim = Simulation(seed=3)
+    ghost = sim.raw_member("ghost", "checkout")
+    for _ in range(2):  # the first join is answered with an id to join with
+        ghost.join("orders")
+        sim.run_for("5s")
+
+    ghost.sync(SyncGroupRequestAssignment(ghost.member_id, b"all of it"))
+    sim.run_for("1s")
+
+    answer = ghost.replies[-1]
+    assert isinstance(answer, SyncGroupResponse)
+    assert (answer.error_code, answer.assignment) == (ErrorCode.NONE, b"all of it")
