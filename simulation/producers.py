@@ -13,7 +13,7 @@ from simulation.cluster import SimulatedTopic
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, WorldEventKind
 from simulation.kernel import Rank, Turn
-from simulation.logs import Growth
+from simulation.logs import Growth, PartitionLog
 from simulation.stage import Stage
 
 _MS_PER_S = 1_000
@@ -45,14 +45,22 @@ class Producers:
         """
         stage = self.stage
         retention_ms = None if retention is None else milliseconds(retention)
+        _require_rate("records_per_s", records_per_s)
+        changes = [(milliseconds(time), rate) for time, rate in varying]
+        for at_ms, rate in changes:
+            _require_rate("varying", rate)
+            if at_ms < (now_ms := stage.kernel.now_ms):
+                raise ValueError(f"varying must not be before the present, {now_ms}, not {at_ms}")
+        if burst is not None and (burst[0] < 1 or milliseconds(burst[1]) < 1):
+            raise ValueError(f"burst must be some records each so often, not {burst!r}")
         stage.wake_all()
         stage.cluster.create_topic(name, partitions, retention_ms)
         self._record(WorldEventKind.TOPIC_CREATED, topic=name, count=partitions)
         if records_per_s:
             self.produce(name, records_per_s)
         topic = stage.cluster.topics[name]
-        for time, rate in varying:
-            self._later(milliseconds(time), topic, partial(self.produce, name, rate))
+        for at_ms, rate in changes:
+            self._later(at_ms, topic, partial(self.produce, name, rate))
         if burst is not None:
             count, every = burst
             self._burst(topic, count, milliseconds(every))
@@ -60,6 +68,7 @@ class Producers:
     def produce(self, topic: str, records_per_s: int | Fraction) -> None:
         """From now on let the partitions of a topic share so many records a second."""
         stage, found = self.stage, self._topic(topic)
+        _require_rate("records_per_s", records_per_s)
         partitions = len(found.logs)
         # What was said before and has not begun yet never begins.
         rate = self._rates[topic] = object()
@@ -78,7 +87,9 @@ class Producers:
 
     def append(self, topic: str, count: int, *, partition: int = 0) -> None:
         """Write so many records to a partition at once."""
-        log = self._topic(topic).logs[partition]
+        log = self._log(topic, partition)
+        if count < 0:
+            raise ValueError(f"count must not be negative, not {count}")
         self._on_growth(topic, partition, log.append(self.stage.kernel.now_ms, count))
 
     def add_partitions(self, topic: str, total: int) -> None:
@@ -108,7 +119,7 @@ class Producers:
 
     def truncate(self, topic: str, partition: int, before: int) -> None:
         """Delete the records of a partition before this offset."""
-        log = self._topic(topic).logs[partition]
+        log = self._log(topic, partition)
         end = log.end_at(self.stage.kernel.now_ms)
         if before > end:
             raise ValueError(f"before must not be beyond the log's end, {end}, but is {before}")
@@ -125,6 +136,12 @@ class Producers:
             known = ", ".join(sorted(topics)) or "none"
             raise ValueError(f"there is no topic {name!r}, only {known}")
         return topics[name]
+
+    def _log(self, topic: str, partition: int) -> PartitionLog:
+        logs = self._topic(topic).logs
+        if not 0 <= partition < len(logs):
+            raise ValueError(f"partition must be one of the {len(logs)} of {topic}: {partition}")
+        return logs[partition]
 
     def _grow(self, topic: str, partition: int, count: int, every_ms: int) -> None:
         log = self._topic(topic).logs[partition]
@@ -164,3 +181,8 @@ class Producers:
     def _record(self, kind: WorldEventKind, **facts: Unpack[Facts]) -> int:
         now_ms = self.stage.kernel.now_ms
         return self.stage.recorder.record(kind, now_ms, None, **facts)
+
+
+def _require_rate(name: str, records_per_s: int | Fraction) -> None:
+    if records_per_s < 0:
+        raise ValueError(f"{name} must not fall below 0 records a second, not {records_per_s}")
