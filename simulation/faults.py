@@ -13,6 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
+from client.messages import (
+    FetchRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    OffsetForLeaderEpochRequest,
+)
+from coordinator.protocol import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
 from simulation.chance import draw, stream_key, wait_ms
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, WorldEventKind
@@ -35,13 +54,24 @@ PAIRS: Mapping[str, str] = {
     "crash_broker": "restart_broker",
 }
 
+#: The kinds of requests that a consumer or a raw member sends.
+_REQUESTS = tuple(
+    each.__name__.removesuffix("Request")
+    for each in (
+        *(FindCoordinatorRequest, JoinGroupRequest, SyncGroupRequest, HeartbeatRequest),
+        *(LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest, OffsetDeleteRequest),
+        *(MetadataRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest, FetchRequest),
+        *(DescribeGroupsRequest, ListGroupsRequest, DeleteGroupsRequest),
+    )
+)
+
 
 @frozen(kw_only=True)
 class Fault:
     """One thing that goes wrong at a time, and is right again so long after it began."""
 
     verb: str = field()
-    target: str | int
+    target: str | int = field()
     at: Duration
     lasts: Duration | None = None
     options: Mapping[str, Any] = field(factory=dict)
@@ -50,6 +80,12 @@ class Fault:
     def _known(self, _attribute: object, value: str) -> None:
         if value not in PAIRS:
             raise ValueError(f"verb must be one of {', '.join(PAIRS)}, not {value!r}")
+
+    @target.validator
+    def _of_the_verb_s_kind(self, _attribute: object, value: str | int) -> None:
+        kind, words = (int, "the number of a broker") if "broker" in self.verb else (str, "a name")
+        if type(value) is not kind:
+            raise TypeError(f"target of {self.verb} must be {words}, not {value!r}")
 
 
 @define(eq=False, kw_only=True)
@@ -90,6 +126,7 @@ class Faults(Producers):
 
         What is sent behind such a request on the same connection waits with it, as TCP has it.
         """
+        _require_kind(request)
         for link in self._links(client, brokers):
             self._begin(f"hold {request or 'all'} of {client} to broker {link.broker}", client)
             self.stage.before_touching_client(client)
@@ -98,6 +135,7 @@ class Faults(Producers):
 
     def release(self, client: str, *brokers: int, request: str = "") -> None:
         """Let them arrive now."""
+        _require_kind(request)
         for link in self._links(client, brokers):
             self._heal(f"hold {request or 'all'} of {client} to broker {link.broker}", client)
             link.changed_ms = self.stage.kernel.now_ms
@@ -207,6 +245,8 @@ class Faults(Producers):
 
     def fault(self: Simulation, fault: Fault) -> None:  # type: ignore[misc] # mixed into it
         """Let a fault happen at its time and be healed at the end of it."""
+        if isinstance(fault.target, int):
+            self.stage.require_broker(fault.target)
         at_ms = milliseconds(fault.at)
         self.at(at_ms, partial(_apply, self, fault.verb, fault.target, fault.options))
         if fault.lasts is not None:
@@ -232,6 +272,8 @@ class Faults(Producers):
         among = list(targets)
         if not among:
             raise ValueError("targets must name at least one consumer, group or broker")
+        if milliseconds(every) < 1:
+            raise ValueError(f"every must be at least 1 ms, not {every!r}")
         stream = stream_key(self.seed, f"faults/{verb}/{self._drawn}")
         self._drawn += 1
         at_ms, end_ms, k = self.now_ms, milliseconds(until), 0
@@ -249,6 +291,9 @@ class Faults(Producers):
     # --- inside ---
 
     def _links(self, client: str, brokers: tuple[int, ...]) -> list[Link]:
+        if not self.stage.has_client(client):
+            known = ", ".join(sorted({*self.stage.hosts, *self.stage.raw_names})) or "nobody"
+            raise ValueError(f"client must be one of those there are, {known}, not {client!r}")
         return [
             self.stage.network.link(client, self.stage.require_broker(broker).id)
             for broker in (brokers or self.stage.broker_ids)
@@ -276,6 +321,11 @@ class Faults(Producers):
             client=client,
             detail=words,
         )
+
+
+def _require_kind(request: str) -> None:
+    if request and request not in _REQUESTS:
+        raise ValueError(f"request must be one of {', '.join(_REQUESTS)}, not {request!r}")
 
 
 def _apply(sim: Simulation, verb: str, target: str | int, options: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Protocol, Unpack
 
 from attrs import define, field
 
+from simulation.errors import SimulationError
 from simulation.events import Facts, Kind, Row, WorldEventKind
 
 
@@ -90,10 +91,14 @@ class Recorder:
     #: Called before a member's fold becomes a row: its quiet time is to be counted first.
     before_closing: Callable[[str], None] = field(default=lambda _client: None)
     watchers: list[Callable[[Row], None]] = field(factory=list)
+    #: Whether the last row is written.
+    is_closed: bool = False
     _folds: dict[str, Fold] = field(factory=dict, init=False)
 
     def record(self, kind: Kind, at_ms: int, cause: Cause, **facts: Unpack[Facts]) -> int:
         """Put one event down and return its `seq`."""
+        if self.is_closed:
+            raise SimulationError(f"this run has ended; there can be no {kind.value} in it")
         seq_of_cause = self.seq_of(cause) if isinstance(cause, Fold) else cause
         client = facts.get("client")
         if client is not None:

@@ -87,6 +87,7 @@ class Stage:
     started: int = field(init=False)
     #: Who is left alone at the moment; None where everything is played.
     lulls: QuietTime | None = field(default=None, init=False)
+    raw_names: set[str] = field(factory=set, init=False)
     #: How many requests raw members have sent.
     raw_requests: int = field(default=0, init=False)
     _results: dict[str, ResultStore] = field(factory=dict, init=False)
@@ -172,6 +173,10 @@ class Stage:
             known = ", ".join(sorted(self.hosts)) or "nobody"
             raise ValueError(f"there is no consumer {client!r}, only {known}")
         return found
+
+    def has_client(self, name: str) -> bool:
+        """Whether there is a consumer or a raw member of that name."""
+        return name in self.hosts or name in self.raw_names
 
     def results_of(self, group: str) -> ResultStore:
         """Where a group that keeps offsets with its results keeps them."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal, TypedDict, Unpack
+from inspect import iscoroutinefunction
+from typing import Any, Literal, TypedDict, Unpack
 
 from attrs import define, evolve, field
 
@@ -49,7 +50,7 @@ class ConsumerOptions(TypedDict, total=False):
     pattern: str | None
     #: By Kafka's names, dotted or in snake case.
     settings: Mapping[str, object] | None
-    #: A ready-made poll loop, or an async function that is given the consumer's calls.
+    #: A ready-made poll loop, or an async function (a method, a partial) that is given the calls.
     app: PollLoop | Application | None
     #: Whether its name is also its `group.instance.id`.
     static: bool
@@ -80,6 +81,11 @@ class Simulation(Faults):
 
     def __attrs_post_init__(self) -> None:
         """Set the stage."""
+        for name in ("seed", "brokers"):
+            if type(value := getattr(self, name)) is not int:
+                raise TypeError(f"{name} must be a whole number, not {value!r}")
+        if not isinstance(self.latency, Law):
+            raise TypeError(f"latency must be a Law such as fixed(5), not {self.latency!r}")
         self.stage = Stage(
             seed=self.seed,
             broker_ids=tuple(range(1, self.brokers + 1)),
@@ -115,8 +121,7 @@ class Simulation(Faults):
     ) -> ConsumerHost:
         """A consumer, begun now unless told otherwise."""
         stage = self.stage
-        if name in stage.hosts:
-            raise ValueError(f"there is a consumer {name} already")
+        self._require_new(name)
         host = stage.add_consumer(self._role(name, group, len(stage.hosts) + 1, options))
         if options.get("start", True):
             host.start()
@@ -129,7 +134,12 @@ class Simulation(Faults):
             raise ValueError(f"{name} is running; what it is changes only between its lives")
         host.role = self._role(name, host.role.group, host.role.number, options)
 
+    def _require_new(self, name: str) -> None:
+        if self.stage.has_client(name):
+            raise ValueError(f"there is a consumer or raw member {name!r} already")
+
     def _role(self, name: str, group: str, number: int, options: ConsumerOptions) -> Role:
+        _check_options(options)
         given = dict(options.get("settings") or {})
         given.update({"client_id": name, "group_id": group})
         given["bootstrap_servers"] = self.stage.bootstrap_servers
@@ -156,14 +166,19 @@ class Simulation(Faults):
 
     def raw_member(self, name: str, group: str) -> RawMember:
         """A client that sends single requests by script, for ghosts and protocol abuse."""
+        self._require_new(name)
+        self.stage.raw_names.add(name)
         return RawMember(name=name, group=group, stage=self.stage)
 
     # --- when ---
 
     def at(self, time: Duration, action: Action) -> None:
         """Do this at that time."""
+        at_ms = milliseconds(time)
+        if at_ms < self.now_ms:
+            raise ValueError(f"time must not be before the present, {self.now_ms} ms, not {time!r}")
         self._scripted += 1
-        turn = Turn(milliseconds(time), Rank.SCRIPT, "", "", self._scripted)
+        turn = Turn(at_ms, Rank.SCRIPT, "", "", self._scripted)
         self.stage.kernel.at(turn, partial(_do, action))
 
     def after(self, duration: Duration, action: Action) -> None:
@@ -259,8 +274,11 @@ class Simulation(Faults):
         self.stage.recorder.record(
             WorldEventKind.RUN_ENDED, self.now_ms, self.stage.started, detail=None
         )
+        self.stage.recorder.is_closed = True
 
     def _play(self, end_ms: int, holds: Callable[[], bool] | None = None) -> None:
+        if self._has_ended:
+            raise SimulationError(f"this run was ended at {self.now_ms} ms; no more time can pass")
         try:
             self.stage.play(end_ms, holds)
         except Exception as error:
@@ -285,3 +303,16 @@ class Simulation(Faults):
 
 def _do(action: Action) -> None:
     action()
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    known = ConsumerOptions.__annotations__
+    for name in options:
+        if name not in known:
+            raise TypeError(f"an option of a consumer must be one of {', '.join(known)}: {name!r}")
+    topics, app = options.get("topics", ()), options.get("app")
+    if isinstance(topics, str):
+        raise TypeError(f"topics must be a sequence of names, not the text {topics!r}")
+    is_async = callable(app) and any(map(iscoroutinefunction, (app, type(app).__call__)))
+    if not (app is None or isinstance(app, PollLoop) or is_async):
+        raise TypeError(f"app must be a PollLoop or an async function, not {app!r}")

@@ -1,0 +1,149 @@
+"""Whoever uses the world wrongly is told the name, what is expected, and the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from simulation.errors import SimulationError
+from simulation.world import Fault, Simulation
+
+
+def a_world() -> Simulation:
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=2)
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("10s")
+    return sim
+
+
+def not_async(_consumer: object) -> int:
+    return 1
+
+
+WORLDS: dict[str, tuple[dict[str, Any], str]] = {
+    "seed": ({"seed": "x"}, "seed must be a whole number, not 'x'"),
+    "brokers": ({"brokers": 2.5}, "brokers must be a whole number, not 2.5"),
+    "latency": ({"latency": 5}, r"latency must be a Law such as fixed\(5\), not 5"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), WORLDS.values(), ids=WORLDS)
+def test_a_world_cannot_be_made_with_a_wrong(options, words):
+    with pytest.raises(TypeError, match=words):
+        Simulation(**options)
+
+
+CONSUMERS: dict[str, tuple[dict[str, Any], str]] = {
+    "option": ({"topic": ["orders"]}, "one of topics, pattern, .*: 'topic'"),
+    "text for topics": ({"topics": "orders"}, "topics must be .*, not the text 'orders'"),
+    "application": ({"app": not_async}, "app must be a PollLoop or an async function, not <func"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), CONSUMERS.values(), ids=CONSUMERS)
+def test_a_consumer_cannot_be_made_with_a_wrong(options, words):
+    sim = a_world()
+
+    with pytest.raises(TypeError, match=words):
+        sim.consumer("bea", group="checkout", **options)
+    assert list(sim.stage.hosts) == ["ada"]
+
+
+FAULTS: dict[str, tuple[Callable[[Simulation], object], str]] = {
+    "client": (lambda sim: sim.partition("adda"), "client must be .*, ada, not 'adda'"),
+    "request": (
+        lambda sim: sim.hold("ada", request="Heartbeet"),
+        "request must be one of .*, Heartbeat, .*, not 'Heartbeet'",
+    ),
+    "request to release": (
+        lambda sim: sim.release("ada", request="Heartbeet"),
+        "request must be one of .*, not 'Heartbeet'",
+    ),
+    "time": (lambda sim: sim.at("5s", sim.end), "time must not be before .* 10000 ms, not '5s'"),
+    "name of a raw member": (
+        lambda sim: sim.raw_member("ada", "checkout"),
+        "there is a consumer or raw member 'ada' already",
+    ),
+    "pace": (
+        lambda sim: sim.faults_at_a_rate("crash", ["ada"], every=0, lasts=0, until="1m"),
+        "every must be at least 1 ms, not 0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("act", "words"), FAULTS.values(), ids=FAULTS)
+def test_nothing_happens_with_a_wrong(act, words):
+    sim = a_world()
+    before = len(sim.events)
+
+    with pytest.raises(ValueError, match=words):
+        act(sim)
+    assert len(sim.events) == before
+
+
+@pytest.mark.parametrize(("verb", "target"), [("crash", 1), ("crash_broker", "ada")])
+def test_a_fault_is_of_a_name_or_of_a_broker_s_number_as_its_verb_says(verb, target):
+    with pytest.raises(TypeError, match=f"target of {verb} must be .*, not {target!r}"):
+        Fault(verb=verb, target=target, at="1s")
+
+
+def test_a_fault_of_a_broker_that_is_not_there_is_refused_when_it_is_told():
+    with pytest.raises(SimulationError, match="there is no broker 7"):
+        a_world().fault(Fault(verb="crash_broker", target=7, at="1m"))
+
+
+PRODUCING: dict[str, tuple[Callable[[Simulation], object], str]] = {
+    "count": (lambda sim: sim.append("orders", -5), "count must not be negative, not -5"),
+    "partition": (
+        lambda sim: sim.append("orders", 5, partition=7),
+        "partition must be one of the 2 of orders: 7",
+    ),
+    "partition to truncate": (
+        lambda sim: sim.truncate("orders", 7, 0),
+        "partition must be one of the 2 of orders: 7",
+    ),
+    "rate": (lambda sim: sim.produce("orders", -5), "records_per_s must not .*, not -5"),
+    "later rate": (
+        lambda sim: sim.topic("late", varying=[("1m", -5)]),
+        "varying must not fall below 0 records a second, not -5",
+    ),
+    "moment of a rate": (
+        lambda sim: sim.topic("late", varying=[("5s", 5)]),
+        "varying must not be before the present, 10000, not 5000",
+    ),
+    "burst": (
+        lambda sim: sim.topic("late", burst=(5, 0)),
+        r"burst must be some records each so often, not \(5, 0\)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("act", "words"), PRODUCING.values(), ids=PRODUCING)
+def test_nothing_is_written_with_a_wrong(act, words):
+    sim = a_world()
+    before = len(sim.events)
+
+    with pytest.raises(ValueError, match=words):
+        act(sim)
+    assert len(sim.events) == before
+    assert list(sim.stage.cluster.topics) == ["orders"]
+
+
+AFTER_THE_END: dict[str, Callable[[Simulation], object]] = {
+    "time passes": lambda sim: sim.run_for("1m"),
+    "anybody crashes": lambda sim: sim.crash("ada"),
+    "anything is written": lambda sim: sim.append("orders", 1),
+}
+
+
+@pytest.mark.parametrize("act", AFTER_THE_END.values(), ids=AFTER_THE_END)
+def test_once_a_run_has_ended_never_again(act):
+    sim = a_world()
+    sim.end()
+
+    with pytest.raises(SimulationError, match=r"this run (was|has) ended"):
+        act(sim)
+    assert sim.events[-1].kind == "run_ended"
