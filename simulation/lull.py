@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import define, field, frozen
 
+from client.settings import ConsumerConfig
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
 from simulation.chance import draw
@@ -14,6 +15,9 @@ from simulation.consumer_host import ConsumerHost
 from simulation.kernel import Turn
 from simulation.network import Connection, Message
 from simulation.recorder import Fold
+
+#: A network wait is never longer than this, so beats that are further apart are played.
+WAIT_MS_MAX = 5_000
 
 
 @frozen
@@ -119,3 +123,24 @@ def latency_out(connection: Connection, sent_ms: int) -> int:
 def latency_in(connection: Connection, sent_ms: int) -> int:
     """How long an answer takes."""
     return connection.link.present_law.of(draw(connection.streams[1], sent_ms))
+
+
+def has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:
+    """Whether every answer is home long before the next request of its kind, or a time-out."""
+    interval_ms = config.heartbeat_interval_ms
+    return (
+        round_trip_ms < interval_ms <= min(WAIT_MS_MAX, config.request_timeout_ms)
+        and interval_ms + round_trip_ms < config.session_timeout_ms
+        and not (config.enable_auto_commit and config.auto_commit_interval_ms <= round_trip_ms)
+    )
+
+
+def hears_in_time(host: ConsumerHost) -> bool:
+    """Whether metadata comes before its time-out from any broker, even behind a fetch that waits.
+
+    A look at metadata goes to any broker, not to the coordinator alone.
+    """
+    config = host.role.config
+    links = [connection.link for connection in host.connections.values()]
+    longest_ms = max((link.present_law.longest_ms for link in links), default=0)
+    return 2 * longest_ms + config.fetch_max_wait_ms < config.request_timeout_ms

@@ -18,7 +18,6 @@ from attrs import define, evolve, field
 from client.consumer import Consumer
 from client.group import GroupClient
 from client.messages import FetchRequest, MetadataRequest
-from client.settings import ConsumerConfig
 from client.states import MemberState
 from coordinator import GroupState
 from coordinator.protocol import OffsetCommitRequest
@@ -28,10 +27,13 @@ from simulation.consumer_host import ConsumerHost
 from simulation.idle_fetch import IdleFetch
 from simulation.kernel import Rank, Turn
 from simulation.lull import (
+    WAIT_MS_MAX,
     Exchange,
     Jump,
     Lull,
     due_before,
+    has_time_between,
+    hears_in_time,
     latency_in,
     latency_out,
     played,
@@ -41,8 +43,6 @@ from simulation.lull import (
 from simulation.network import Connection, Message
 from simulation.stage import Stage
 
-#: A network wait is never longer than this, so beats that are further apart are played.
-_WAIT_MS_MAX = 5_000
 #: So many beats back we look for a clean moment before we play the whole lull.
 _LAPS_MAX = 200
 
@@ -89,7 +89,8 @@ class Lulls:
         elif commit is None or not self._is_all(commit, machine):
             return None
         if not (
-            _has_time_between(host.role.config, round_trip_ms)
+            has_time_between(host.role.config, round_trip_ms)
+            and hears_in_time(host)
             and self._is_settled(host, group, broker)
             and self._is_wire_empty(host, machine, beat)
             and self._knows_the_cluster(host, machine)
@@ -139,7 +140,7 @@ class Lulls:
                 return False
             if idle.is_real:
                 return False
-            if idle.look is not None and idle.look.at_ms <= self.stage.kernel.now_ms + _WAIT_MS_MAX:
+            if idle.look is not None and idle.look.at_ms <= self.stage.kernel.now_ms + WAIT_MS_MAX:
                 return False
             fetched.update((each.topic, each.partition) for each in idle.message.wanted)
         # What is not being fetched will be, once its broker can be reached again.
@@ -450,16 +451,6 @@ def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -
         and machine.is_blocked_in_poll
         and machine.swallows_empty_polls
         and machine.calls.subscriptions.has_all_fetch_positions
-    )
-
-
-def _has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:
-    """Whether every answer is home long before the next request of its kind, or a time-out."""
-    interval_ms = config.heartbeat_interval_ms
-    return (
-        round_trip_ms < interval_ms <= min(_WAIT_MS_MAX, config.request_timeout_ms)
-        and interval_ms + round_trip_ms < config.session_timeout_ms
-        and not (config.enable_auto_commit and config.auto_commit_interval_ms <= round_trip_ms)
     )
 
 

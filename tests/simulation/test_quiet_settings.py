@@ -1,0 +1,55 @@
+"""Quiet time is free and exact whatever the settings are, and whichever link is slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from simulation.partings import first_difference
+from simulation.recorder import NoSink
+from simulation.world import Simulation
+
+Script = Callable[[Simulation], None]
+
+
+def differ(script: Script, seed: int = 0) -> object:
+    """Where a script gives other rows when quiet time is played; None if nowhere."""
+    skipped, played = Simulation(seed=seed), Simulation(seed=seed, quiet="play")
+    for sim in (skipped, played):
+        script(sim)
+        sim.end()
+    return first_difference(skipped.events, played.events)
+
+
+def a_group(sim: Simulation, *members: str, **settings: object) -> None:
+    sim.topic("orders", partitions=3)
+    sim.consumers("checkout", *members, topics=["orders"], settings=settings)
+    sim.run_until_stable("checkout")
+    sim.run_for("20s")
+
+
+def turns_of_a_quiet_hour(seed: int, **settings: object) -> int:
+    sim = Simulation(seed=seed, sink=NoSink())
+    a_group(sim, "ada", "bea", **settings)
+    before = sim.stage.kernel.turns
+    sim.run_for("1h")
+    return sim.stage.kernel.turns - before
+
+
+def slow_all_but_the_coordinator(sim: Simulation, by: str) -> None:
+    coordinator = sim.stage.coordinator_of("checkout")
+    assert coordinator is not None
+    for broker in (1, 2, 3):
+        if broker != coordinator.id:
+            sim.slow("ada", broker, by=by)
+
+
+@pytest.mark.parametrize("by", ["2400ms", "2600ms", "4s"])
+def test_both_ways_agree_when_metadata_comes_over_a_slow_link(by):
+    def script(sim: Simulation) -> None:
+        a_group(sim, "ada", request_timeout_ms=5_000, metadata_max_age_ms=5_000)
+        slow_all_but_the_coordinator(sim, by)
+        sim.run_for("5m")
+
+    assert differ(script) is None
