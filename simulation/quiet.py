@@ -60,8 +60,8 @@ class Lulls:
 
     def after_step(self, host: ConsumerHost) -> None:
         """See whether a consumer can be left alone from here on."""
-        beat = host.last_beat
-        if self._is_waking or beat is None or host.last_heard is not beat:
+        beat, heard = host.last_beat, host.last_heard
+        if self._is_waking or beat is None or heard not in (beat, host.last_repeat):
             return
         lull = self._lull_of(host, beat)
         if lull is None:
@@ -92,6 +92,7 @@ class Lulls:
             has_time_between(host.role.config, round_trip_ms)
             and hears_in_time(host)
             and self._is_settled(host, group, broker)
+            and _is_latest(beat, group, machine)
             and self._is_wire_empty(host, machine, beat)
             and self._knows_the_cluster(host, machine)
         ):
@@ -247,10 +248,14 @@ class Lulls:
         refreshes = self._refreshes(lull, machine, now_ms)
         latest = (now_ms - margin_ms - lull.beat.sent_ms) // lull.interval_ms
         for beats in range(latest, max(0, latest - _LAPS_MAX), -1):
-            clean_ms = lull.beat.sent_ms + beats * lull.interval_ms + margin_ms
+            beat_ms = lull.beat.sent_ms + beats * lull.interval_ms
+            clean_ms = beat_ms + margin_ms
             commits = due_before(clean_ms, lull.commit_at_ms, lull.commit_interval_ms)
             last_commit_ms = lull.commit_at_ms + (commits - 1) * lull.commit_interval_ms
-            if commits and last_commit_ms > clean_ms - margin_ms:
+            if commits and last_commit_ms > beat_ms:
+                # It left right behind the beat, so wait until it is home, too.
+                clean_ms = last_commit_ms + margin_ms
+            if clean_ms > min(now_ms, beat_ms + lull.interval_ms):
                 continue
             if any(each.sent_ms < clean_ms <= each.heard_ms for each in refreshes):
                 continue
@@ -452,6 +457,13 @@ def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -
         and machine.swallows_empty_polls
         and machine.calls.subscriptions.has_all_fetch_positions
     )
+
+
+def _is_latest(beat: Message, group: GroupClient, machine: Consumer) -> bool:
+    """Whether the next beat is due an interval after this one."""
+    now_ms, interval_ms = machine.clock.now_ms, machine.config.heartbeat_interval_ms
+    due_ms = now_ms + group.membership.heartbeat.time_to_next_ms(now_ms)
+    return due_ms == beat.sent_ms + interval_ms
 
 
 def _has_a_broker_to_ask(host: ConsumerHost) -> bool:

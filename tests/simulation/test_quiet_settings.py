@@ -53,3 +53,28 @@ def test_both_ways_agree_when_metadata_comes_over_a_slow_link(by):
         sim.run_for("5m")
 
     assert differ(script) is None
+
+
+@pytest.mark.parametrize("interval_ms", [1_000, 3_000, 5_000])
+def test_a_quiet_hour_is_free_where_beats_and_commits_fall_together(interval_ms):
+    turns = [
+        turns_of_a_quiet_hour(
+            seed, heartbeat_interval_ms=interval_ms, auto_commit_interval_ms=interval_ms
+        )
+        for seed in range(6)
+    ]
+
+    assert max(turns) < 350
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_ways_agree_where_beats_and_commits_fall_together(seed):
+    def script(sim: Simulation) -> None:
+        a_group(sim, "ada", "bea", heartbeat_interval_ms=3_000, auto_commit_interval_ms=3_000)
+        for later_ms in range(0, 3_000, 131):
+            sim.run_for(60_000 + later_ms)
+            sim.append("orders", 1, partition=later_ms % 3)
+        sim.crash("ada")
+        sim.run_for("2m")
+
+    assert differ(script, seed) is None
