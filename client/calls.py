@@ -29,7 +29,7 @@ from client.listeners import CommitCallback, ConsumerInterceptor, Offsets, Rebal
 from client.membership import CloseOperation
 from client.messages import LogEdge
 from client.metadata import ConsumerMetadata
-from client.outputs import PausesChanged, PositionSought, RecordsReturned
+from client.outputs import OffsetsGiven, PausesChanged, PositionSought, RecordsReturned
 from client.partitions import OffsetAndMetadata, TopicPartition
 from client.positions import FoundOffset, Positions
 from client.records import NO_RECORDS, ConsumerRecords
@@ -237,7 +237,7 @@ class AsyncConsumer:
         self._ensure_open()
         group = self._group()
         limit_ms = self._or_default(timeout_ms)
-        self._note_epochs(wanted)
+        self._note(wanted)
         if not await group.commits.commit_sync(copied(wanted), self.clock.timer(limit_ms)):
             raise TimeoutException(f"no commit within {limit_ms} ms")
 
@@ -248,8 +248,20 @@ class AsyncConsumer:
         wanted = self.subscriptions.all_consumed() if offsets is None else _checked(offsets)
         self._ensure_open()
         group = self._group()
-        self._note_epochs(wanted)
+        self._note(wanted)
         await group.commits.commit_async(copied(wanted), callback or _ignore)
+
+    def _note(self, wanted: Offsets) -> None:
+        """Learn from what is to be committed, and tell what of it is not a position."""
+        self._note_epochs(wanted)
+        positions = self.subscriptions.all_consumed()
+        given = {
+            partition: offset
+            for partition, offset in wanted.items()
+            if partition not in positions or positions[partition].offset != offset.offset
+        }
+        if given:
+            self.tell(OffsetsGiven(at_ms=self.clock.now_ms, offsets=given))
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None

@@ -58,6 +58,14 @@ class PositionSought:
 
 
 @frozen(kw_only=True)
+class OffsetsGiven:
+    """The application commits offsets of its own choice, which are not the consumer's positions."""
+
+    at_ms: int
+    offsets: Offsets
+
+
+@frozen(kw_only=True)
 class PausesChanged:
     """The application paused or resumed partitions: the next fetch is about others."""
 

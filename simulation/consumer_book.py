@@ -6,6 +6,7 @@ its answers. What repeats without news is counted, not told.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from attrs import define, field, frozen
@@ -13,7 +14,13 @@ from attrs import define, field, frozen
 from client.consumer import Consumer
 from client.membership import Generation
 from client.messages import FetchPartition, FetchRequest, FetchResponse
-from client.outputs import CommitFailed, PausesChanged, PositionSought, RecordsReturned
+from client.outputs import (
+    CommitFailed,
+    OffsetsGiven,
+    PausesChanged,
+    PositionSought,
+    RecordsReturned,
+)
 from client.records import RecordRange
 from client.settings import ConsumerConfig
 from coordinator import ErrorCode
@@ -78,8 +85,10 @@ class ConsumerBook:
     _unfetched: set[TopicPartition] = field(factory=set, init=False)
     _expected: dict[TopicPartition, int] = field(factory=dict, init=False)
     _committed: dict[TopicPartition, int] = field(factory=dict, init=False)
-    #: Where the application has gone by itself and not been seen to read yet.
-    _sought: dict[TopicPartition, int | None] = field(factory=dict, init=False)
+    #: Where the application has gone to an end of the log, and not been seen to read yet.
+    _sought: set[TopicPartition] = field(factory=set, init=False)
+    #: How often the step that is being written down will yet hand records out.
+    _returning: Counter[TopicPartition] = field(factory=Counter, init=False)
     _sessions: dict[str, dict[TopicPartition, FetchPartition]] = field(factory=dict, init=False)
     _in_hand: tuple[RecordRange, ...] = field(default=(), init=False)
     _began_ms: int = field(default=0, init=False)
@@ -118,17 +127,20 @@ class ConsumerBook:
         self._expected.clear()
         self._committed.clear()
         self._sought.clear()
+        self._returning.clear()
         self._sessions.clear()
 
     def _expect_after(self, fact: RecordsReturned) -> None:
         """Know where the next fetch begins: it leaves before these records are handed out."""
         for found in fact.ranges:
             self._expected[found.partition] = found.end
-            self._sought.pop(found.partition, None)
+            self._sought.discard(found.partition)
+            self._returning[found.partition] += 1
 
     def _on_returned(self, fact: RecordsReturned) -> None:
         self._put_down()
         for found in fact.ranges:
+            self._returning[found.partition] -= 1
             self._record_range(W.RECORDS_RETURNED, found)
         assert self.running is not None
         if not self.running.tells_of_processing:
@@ -227,10 +239,29 @@ class ConsumerBook:
         if isinstance(fact, CommitFailed):
             self._on_commit_failed(fact)
         elif isinstance(fact, PositionSought):
-            self._sought[fact.partition] = fact.offset
-            self._end_idle_rounds()
+            self._on_sought(fact)
+        elif isinstance(fact, OffsetsGiven):
+            for place in sorted(fact.offsets):
+                self._record_at(W.OFFSET_GIVEN, place, fact.offsets[place].offset)
         elif isinstance(fact, PausesChanged):
             self._end_idle_rounds()
+
+    def _on_sought(self, fact: PositionSought) -> None:
+        """An offset is a position at once, and may be committed; an end of the log is found later.
+
+        A listener seeks in partitions that it has just been given, which no row has told yet.
+        """
+        place = fact.partition
+        if place not in self._owned:
+            self._look_at_ownership()
+        self._sought.discard(place)
+        if fact.offset is None:
+            self._sought.add(place)
+        elif place in self._owned:
+            self._record_position(place, fact.offset, "seek")
+            if not self._returning[place]:
+                self._expected[place] = fact.offset
+        self._end_idle_rounds()
 
     def _on_commit_failed(self, fact: CommitFailed) -> None:
         """A commit came to nothing, and no answer says why."""
@@ -282,7 +313,7 @@ class ConsumerBook:
         self._unfetched.discard(place)
         self._expected.pop(place, None)
         self._committed.pop(place, None)
-        self._sought.pop(place, None)
+        self._sought.discard(place)
         self.acknowledged.pop(place, None)
         facts: Facts = {**self._owned_facts, "topic": topic, "partition": partition}
         if kind is W.PARTITION_LOST:
@@ -303,25 +334,28 @@ class ConsumerBook:
             for place in sorted(self._unfetched.intersection(session)):
                 self._unfetched.discard(place)
                 offset = session[place].fetch_offset
-                self._record_position(place, offset, self._way_to(place, offset))
+                if self._expected.get(place) != offset:
+                    self._go_to(place, offset, self._way_to(place, offset))
                 self._record_at(W.FETCH_STARTED, place, offset)
         for wanted in request.partitions:
             place = wanted.topic, wanted.partition
             expected = self._expected.get(place)
             if expected is not None and expected != wanted.fetch_offset:
-                self._record_position(place, wanted.fetch_offset, self._way_to(place))
+                self._go_to(place, wanted.fetch_offset, self._way_to(place))
 
     def _way_to(self, place: TopicPartition, first: int | None = None) -> str:
         """How a position came to be; the `first` one may be what was committed."""
         if place in self._sought:
             # Where an end of the log lies is not the application's word, but going there is.
-            offset = self._sought.pop(place)
-            if first is None or offset is None or offset == first:
-                return "seek"
+            self._sought.discard(place)
+            return "seek"
         return "committed" if first is not None and self._committed.get(place) == first else "reset"
 
-    def _record_position(self, place: TopicPartition, offset: int, why: str) -> None:
+    def _go_to(self, place: TopicPartition, offset: int, why: str) -> None:
         self._expected[place] = offset
+        self._record_position(place, offset, why)
+
+    def _record_position(self, place: TopicPartition, offset: int, why: str) -> None:
         self._record(
             W.POSITION_SET,
             self.cause,

@@ -87,6 +87,7 @@ class WorldEventKind(Enum):
     FETCH_STARTED = "fetch_started"
     RECORDS_RETURNED = "records_returned"
     RECORDS_PROCESSED = "records_processed"
+    OFFSET_GIVEN = "offset_given"
     COMMIT_ACKNOWLEDGED = "commit_acknowledged"
     COMMIT_FAILED = "commit_failed"
 
@@ -151,7 +152,9 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.PARTITION_LOST:     "A consumer has a partition no more, without giving it up; "
                                        "`detail` says how: crashed, fenced, stopped.",
     WorldEventKind.POSITION_SET:       "A consumer reads a partition from `offset` on; `detail` "
-                                       "says why: committed, reset, seek.",
+                                       "says why: committed, reset, seek. To an offset that its "
+                                       "application seeks it goes at once, otherwise with the "
+                                       "next fetch.",
     WorldEventKind.FETCH_STARTED:      "A consumer asks for records of a partition, from `offset` "
                                        "on, for the first time since it was assigned.",
     WorldEventKind.RECORDS_RETURNED:   "A poll hands out the records from `offset` up to but not "
@@ -159,6 +162,8 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.RECORDS_PROCESSED:  "An application has done its work on the records from "
                                        "`offset` up to but not including `end_offset`; it took "
                                        "`duration_ms`.",
+    WorldEventKind.OFFSET_GIVEN:       "An application commits `offset` by hand: it is not the "
+                                       "consumer's position.",
     WorldEventKind.COMMIT_ACKNOWLEDGED: "A consumer hears that its position `offset` is committed; "
                                        "`cause` is the answer.",
     WorldEventKind.COMMIT_FAILED:      "A consumer hears that a commit of `offset` is refused, and "

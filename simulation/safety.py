@@ -150,22 +150,31 @@ class CommitsAreCurrent(Checker):
 class CommitsOnlyAdvance(Checker):
     """A committed offset goes back only if a row since then shows why.
 
-    Reasons are a position that its consumer was sent to, an offset that was forgotten, a commit by
-    hand, and a request that overtook an earlier one on another connection.
+    Reasons are a position that its consumer was sent to, an offset that was forgotten, an offset
+    given by hand, by an application or by a script, a commit from outside the group, and a request
+    that overtook an earlier one on another connection.
     """
 
     sentence: ClassVar[str] = "committed offsets never go back without a reason that the rows show"
     commits: Commits = field(factory=Commits)
-    #: Positions set since the last commit, other than to the committed offset.
-    _sent_back: dict[Place, Row] = field(factory=dict)
+    #: Positions set since the last commit, other than to the committed offset, by their consumer.
+    _sent_back: dict[tuple[Place, str], Row] = field(factory=dict)
+    #: The commit that such a position has explained: if its write fails, the position holds on.
+    _explained: dict[tuple[Place, str], int] = field(factory=dict)
+    #: The offset that a consumer's application last gave by hand.
+    _given: dict[tuple[Place, str], int | None] = field(factory=dict)
     #: The latest commit requests, by the row of their coming: the row of their sending.
     _sent: dict[int, int] = field(factory=dict)
+    #: Those of them that a script sent.
+    _scripted: dict[int, None] = field(factory=dict)
     _last_sent: dict[Place, int] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Commits, and what may send them back."""
         return {
             WorldEventKind.POSITION_SET: self._on_position,
+            WorldEventKind.OFFSET_GIVEN: self._on_given,
+            WorldEventKind.REQUEST_SENT: self._on_sent,
             WorldEventKind.REQUEST_RECEIVED: self._on_received,
             EventKind.OFFSET_COMMITTED: self._on_committed,
         }
@@ -173,31 +182,60 @@ class CommitsOnlyAdvance(Checker):
     def _on_position(self, row: Row) -> None:
         place = place_of(row)
         if place is not None and not (row.detail or "").startswith("committed"):
-            self._sent_back[place] = row
+            self._sent_back[place, row.client or ""] = row
+            self._explained.pop((place, row.client or ""), None)
+
+    def _on_given(self, row: Row) -> None:
+        place = place_of(row)
+        if place is not None:
+            self._given[place, row.client or ""] = row.offset
+
+    def _on_sent(self, row: Row) -> None:
+        """What nothing led to is the script's doing."""
+        if row.request == "OffsetCommit" and row.cause is None:
+            _remember(self._scripted, row.seq, None)
 
     def _on_received(self, row: Row) -> None:
         if row.request == "OffsetCommit" and row.cause is not None:
-            self._sent[row.seq] = row.cause
-            if len(self._sent) > _REQUESTS_KEPT:
-                del self._sent[min(self._sent)]
+            _remember(self._sent, row.seq, row.cause)
 
     def _on_committed(self, row: Row) -> None:
         """Called before the commits learn of it."""
         place = place_of(row)
         if place is None or row.offset is None:
             return
-        before, sent_back = self.commits.current.get(place), self._sent_back.get(place)
+        before, who = self.commits.current.get(place), (place, row.client or "")
         sent = self._sent.get(row.cause or 0, row.seq)
         is_overtaken = sent < self._last_sent.get(place, 0)
         self._last_sent[place] = max(sent, self._last_sent.get(place, 0))
-        is_sent_back = sent_back is not None and (sent_back.offset or 0) <= row.offset
-        if is_sent_back and sent_back is not None and sent > sent_back.seq:
-            del self._sent_back[place]  # This commit is the one that it explains.
+        is_sent_back = self._is_sent_back(who, row, sent, before)
         if before is None or row.offset >= (before.offset or 0):
             return
-        if not (is_overtaken or is_sent_back or row.member is None):
+        is_by_hand = (
+            row.member is None or sent in self._scripted or self._given.get(who) == row.offset
+        )
+        if not (is_overtaken or is_sent_back or is_by_hand):
             seen = f"{place} went back from {before.offset} to {row.offset}, by {row.client}"
             self.blame(seen, before, row)
+
+    def _is_sent_back(
+        self, who: tuple[Place, str], row: Row, sent: int, before: Row | None
+    ) -> bool:
+        """Whether its consumer was sent to where this commit may come from; excuses one commit."""
+        if before is not None and self._explained.pop(who, None) == before.seq:
+            self._sent_back.pop(who, None)
+        sent_back = self._sent_back.get(who)
+        if sent_back is None or (sent_back.offset or 0) > (row.offset or 0):
+            return False
+        if sent > sent_back.seq:
+            self._explained[who] = row.seq
+        return True
+
+
+def _remember(requests: dict[int, _Value], seq: int, value: _Value) -> None:
+    requests[seq] = value
+    if len(requests) > _REQUESTS_KEPT:
+        del requests[next(iter(requests))]
 
 
 @define(eq=False)

@@ -124,6 +124,7 @@ CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.FETCH_STARTED:       "{client} begins to fetch {place} at {offset}",
     WorldEventKind.RECORDS_RETURNED:    "{client} is handed {records} of {place}",
     WorldEventKind.RECORDS_PROCESSED:   "{client} has processed {records} of {place} in {lasting}",
+    WorldEventKind.OFFSET_GIVEN:        "{client} commits {offset} of {place} by hand",
     WorldEventKind.COMMIT_ACKNOWLEDGED: "{client} hears that {offset} of {place} is committed",
     WorldEventKind.COMMIT_FAILED:       "{client} fails to commit {offset} of {place}{failing}",
 

@@ -57,6 +57,7 @@ _FOLDED: frozenset[str] = frozenset(
         WorldEventKind.POSITION_SET,
         WorldEventKind.FETCH_STARTED,
         WorldEventKind.RECORDS_RETURNED,
+        WorldEventKind.OFFSET_GIVEN,
         WorldEventKind.COMMIT_ACKNOWLEDGED,
         WorldEventKind.COMMIT_FAILED,
         EventKind.OFFSET_COMMITTED,

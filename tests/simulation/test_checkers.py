@@ -1,20 +1,13 @@
-"""Each checker: a recording that breaks its sentence, and innocent ones that look like it."""
+"""Each checker of safety: a recording that breaks its sentence, and innocent ones like it."""
 
 from __future__ import annotations
 
 import pytest
 
-from client.settings import ConsumerConfig
-from simulation.checkers import Patience, check
+from simulation.checkers import check
 from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
-from tests.support.rows import TOPIC, a_recording, an_event, moves, starts_reading, the_end
-
-
-def found_in(*events, patience=None):
-    """What the checkers say of these events: who says it, and of which rows."""
-    violations = check(a_recording(*events), patience=patience)
-    return [(violation.checker, violation.rows) for violation in violations]
+from tests.support.rows import TOPIC, a_recording, an_event, found_in, moves
 
 
 def processes(client, at_ms, generation, **facts):
@@ -236,12 +229,64 @@ def test_a_request_that_was_overtaken_on_another_connection_is_innocent():
         return an_event(kind, at_ms, client="ada", **facts)
 
     events = (
-        request(W.REQUEST_SENT, 1_000, "ada/c1"),
-        request(W.REQUEST_SENT, 1_100, "ada/c2"),
-        request(W.REQUEST_RECEIVED, 1_200, "ada/c2", cause=2),
-        commits("ada", 1_200, 9, cause=3),
-        request(W.REQUEST_RECEIVED, 1_300, "ada/c1", cause=1),
-        commits("ada", 1_300, 4, cause=5),
+        an_event(W.CONSUMER_STARTED, 0, client="ada"),
+        request(W.REQUEST_SENT, 1_000, "ada/c1", cause=1),
+        request(W.REQUEST_SENT, 1_100, "ada/c2", cause=1),
+        request(W.REQUEST_RECEIVED, 1_200, "ada/c2", cause=3),
+        commits("ada", 1_200, 9, cause=4),
+        request(W.REQUEST_RECEIVED, 1_300, "ada/c1", cause=2),
+        commits("ada", 1_300, 4, cause=6),
+    )
+
+    assert found_in(*events) == []
+
+
+def given_by_hand(client, offset):
+    return an_event(W.OFFSET_GIVEN, 1_500, client=client, offset=offset)
+
+
+def test_an_offset_given_by_hand_may_go_back():
+    events = (commits("ada", 1_000, 9), given_by_hand("ada", 4), commits("ada", 2_000, 4))
+
+    assert found_in(*events) == []
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        given_by_hand("ada", 3),
+        given_by_hand("bea", 4),
+        an_event(W.POSITION_SET, 1_500, client="bea", offset=2, detail="seek"),
+    ],
+    ids=["another offset by hand", "somebody else's hand", "somebody else's seek"],
+)
+def test_no_offset_goes_back_innocently_after(reason):
+    events = (commits("ada", 1_000, 9), reason, commits("ada", 2_000, 4))
+
+    assert found_in(*events) == [("CommitsOnlyAdvance", (1, 3))]
+
+
+def test_a_commit_that_a_script_sends_may_go_back():
+    def request(kind, cause=None):
+        return an_event(kind, 2_000, client="ghost", request="OffsetCommit", cause=cause)
+
+    events = (
+        commits("ghost", 1_000, 9),
+        request(W.REQUEST_SENT),
+        request(W.REQUEST_RECEIVED, cause=2),
+        commits("ghost", 2_000, 4, cause=3),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_a_commit_after_a_seek_may_be_tried_again_when_its_write_failed():
+    events = (
+        commits("ada", 1_000, 9),
+        a_seek(2),
+        commits("ada", 2_000, 2, cause=1),
+        an_event(E.WRITE_FAILED, 2_000, group=None, cause=1),
+        commits("ada", 3_000, 2),
     )
 
     assert found_in(*events) == []
@@ -405,127 +450,6 @@ def test_a_reset_is_no_loss_if(between):
     )
 
     assert found_in(*events) == []
-
-
-# --- Liveness ---
-
-PATIENCE = Patience.of(
-    [ConsumerConfig(group_id="checkout", client_id="ada")], topics={"ada": "orders"}
-)
-#: 45 s session, 300 s rebalance, 305 s for a join, 36 s to connect, 3.6 s of back-offs,
-#: 3 s heartbeat, 300 s for old metadata.
-SETTLE_MS = 992_600
-
-
-def a_world_with_ada(*events):
-    return (
-        an_event(W.TOPIC_CREATED, 0, topic="orders", count=1),
-        an_event(W.CONSUMER_STARTED, 0, client="ada"),
-        *events,
-        the_end(SETTLE_MS),
-    )
-
-
-def test_the_patience_of_kafkas_defaults_adds_up():
-    assert PATIENCE.settle_ms == SETTLE_MS
-
-
-def test_a_group_that_does_not_come_to_rest_is_found():
-    events = a_world_with_ada(moves(500, "PreparingRebalance"))
-
-    assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
-
-
-def test_a_group_that_rebalances_again_and_keeps_its_partitions_is_found_too():
-    events = a_world_with_ada(
-        moves(500, "Stable"), *starts_reading("ada", 600), moves(700, "PreparingRebalance")
-    )
-
-    assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
-
-
-def test_a_partition_that_nobody_takes_is_found():
-    events = a_world_with_ada(moves(500, "Stable"))
-
-    assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
-
-
-def test_a_group_at_rest_with_all_partitions_owned_is_innocent():
-    events = a_world_with_ada(moves(500, "Stable"), *starts_reading("ada", 600))
-
-    assert found_in(*events, patience=PATIENCE) == []
-
-
-def partitions_are_added():
-    return (an_event(W.PARTITIONS_ADDED, 0, topic="orders", count=2),)
-
-
-def a_static_member_comes_back(client):
-    return (
-        an_event(
-            E.MEMBER_REPLACED,
-            0,
-            client=client,
-            member=f"{client}-2",
-            detail=f"it replaced {client}-1",
-        ),
-        an_event(W.REPLY_RECEIVED, 0, client=client, request="JoinGroup"),
-    )
-
-
-def a_group_led_by_ada(*events):
-    return a_world_with_ada(
-        an_event(E.LEADER_ELECTED, 0, client="ada"),
-        moves(0, "Stable"),
-        an_event(E.ASSIGNMENT_STORED, 0),
-        *starts_reading("ada", 0),
-        *events,
-    )
-
-
-def test_new_partitions_may_be_overlooked_by_a_static_leader_that_comes_back():
-    events = a_group_led_by_ada(*partitions_are_added(), *a_static_member_comes_back("ada"))
-
-    assert found_in(*events, patience=PATIENCE) == []
-
-
-@pytest.mark.parametrize(
-    "happened",
-    [
-        (*a_static_member_comes_back("ada"), *partitions_are_added()),
-        (*partitions_are_added(), *a_static_member_comes_back("bea")),
-    ],
-    ids=["a static leader that was back before", "a static follower that comes back"],
-)
-def test_new_partitions_are_not_overlooked_by(happened):
-    events = a_group_led_by_ada(*happened)
-
-    assert [name for name, _ in found_in(*events, patience=PATIENCE)] == ["Liveness"]
-
-
-def test_time_counts_from_the_last_disturbance():
-    events = a_world_with_ada(
-        moves(500, "PreparingRebalance"),
-        an_event(W.CONNECTION_RESET, 700, client="ada"),
-        moves(SETTLE_MS, "Stable"),
-    )
-
-    assert found_in(*events, patience=PATIENCE) == []
-
-
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        an_event(W.CONSUMER_CRASHED, 0, client="ada"),
-        an_event(W.CONSUMER_PAUSED, 0, client="ada"),
-        an_event(W.FAULT_STARTED, 0, client="ada", detail="partition ada from broker 1"),
-    ],
-    ids=["nobody runs", "everybody stands still", "a fault is never healed"],
-)
-def test_rest_is_not_asked_for_where(trouble):
-    events = a_world_with_ada(trouble, moves(500, "PreparingRebalance"))
-
-    assert found_in(*events, patience=PATIENCE) == []
 
 
 # --- what a violation says ---

@@ -12,6 +12,7 @@ from client.applications import CommitMode, PollLoop
 from client.calls import AsyncConsumer
 from client.errors import KafkaException
 from client.listeners import RebalanceListener
+from simulation.checkers import check
 from simulation.events import Row
 from simulation.measures import Member, measure
 from simulation.world import Simulation
@@ -196,6 +197,44 @@ def test_a_later_position_that_the_application_chose_is_a_seek():
 
     positions = [(row.offset, row.detail) for row in of_kind(sim, "position_set")]
     assert positions == [(0, "reset"), (5, "seek")]
+
+
+def test_a_seek_is_told_before_a_commit_of_where_it_went():
+    async def does(_: Simulation, consumer: AsyncConsumer) -> None:
+        await consumer.poll(timeout_ms=1_000)
+        await consumer.commit_sync()
+        consumer.seek(ORDERS, 5)
+        await consumer.commit_sync()
+
+    sim = a_world_with(does)
+
+    told = [(row.kind, row.offset) for row in of_kind(sim, "position_set", "offset_committed")]
+    assert told[1:] == [("offset_committed", 20), ("position_set", 5), ("offset_committed", 5)]
+    assert check(sim.events) == ()
+
+
+def test_a_seek_to_where_the_next_records_are_waits_for_no_other_position():
+    async def does(_: Simulation, consumer: AsyncConsumer) -> None:
+        consumer.seek(ORDERS, await consumer.position(ORDERS))
+        await consumer.poll(timeout_ms=1_000)
+
+    sim = a_world_with(does, **{"max.poll.records": "10"})
+
+    positions = [(row.offset, row.detail) for row in of_kind(sim, "position_set")]
+    assert positions == [(0, "reset"), (10, "seek")]
+
+
+def test_an_offset_that_is_not_the_position_is_told_as_given_by_hand():
+    async def does(_: Simulation, consumer: AsyncConsumer) -> None:
+        await consumer.poll(timeout_ms=1_000)
+        for offset in (20, 7):
+            await consumer.commit_sync({ORDERS: OffsetAndMetadata(offset=offset)})
+
+    sim = a_world_with(does)
+
+    assert [row.offset for row in of_kind(sim, "offset_committed")] == [20, 7]
+    assert [row.offset for row in of_kind(sim, "offset_given")] == [7]
+    assert check(sim.events) == ()
 
 
 def test_a_position_beyond_the_log_is_reset_after_the_seek():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulation.checkers import Patience, check
 from simulation.events import EventKind, Kind, Row, WorldEventKind
 
 GROUP, TOPIC = "checkout", "orders"
@@ -22,6 +23,7 @@ _ABOUT_A_PARTITION: frozenset[Kind] = frozenset(
         WorldEventKind.FETCH_STARTED,
         WorldEventKind.RECORDS_RETURNED,
         WorldEventKind.RECORDS_PROCESSED,
+        WorldEventKind.OFFSET_GIVEN,
         WorldEventKind.COMMIT_ACKNOWLEDGED,
         WorldEventKind.COMMIT_FAILED,
         EventKind.OFFSET_COMMITTED,
@@ -46,6 +48,12 @@ def a_recording(*events: Event) -> list[Row]:
         Row(seq=seq, at_ms=at_ms, kind=kind.value, run="a-run", **facts)
         for seq, (kind, at_ms, facts) in enumerate(events, 1)
     ]
+
+
+def found_in(*events: Event, patience: Patience | None = None) -> list[tuple[str, tuple[int, ...]]]:
+    """What the checkers say of these events: who says it, and of which rows."""
+    violations = check(a_recording(*events), patience=patience)
+    return [(violation.checker, violation.rows) for violation in violations]
 
 
 def starts_reading(
