@@ -13,6 +13,7 @@ from functools import partial
 from attrs import field, frozen
 
 from client.applications import CommitMode, PollLoop, Stall
+from client.calls import AsyncConsumer
 from client.settings import ConsumerConfig, consumer_config
 from client.workloads import ConstantTime
 from coordinator import GroupConfig
@@ -77,7 +78,11 @@ class ConsumerPlan:
                 us_per_record=self.us_per_record,
             )
             application = APPLICATIONS[self.application]
-            return lambda consumer: application(consumer, wishes)
+
+            async def run(consumer: AsyncConsumer) -> None:
+                await application(consumer, wishes)
+
+            return run
         return PollLoop(
             topics=self.topics,
             pattern=self.pattern,
@@ -176,6 +181,7 @@ def prepare(world: World, *, sink: Sink, quiet: Quiet = "skip") -> Simulation:
         group_config=GroupConfig(group_initial_rebalance_delay_ms=world.initial_rebalance_delay_ms),
         sink=sink,
         quiet=quiet,
+        app_errors="record",
     )
     for topic in world.topics:
         _prepare_topic(sim, topic, world.calm_from_ms())
