@@ -6,6 +6,7 @@ so the greatest lag is found by looking whenever either changes, and at the end.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 
 from attrs import define, field
@@ -19,7 +20,7 @@ _LogKey = tuple[str, int]
 
 @define(eq=False)
 class Log:
-    """The growths of one partition that some reader has not read past yet."""
+    """One partition's growths, all of them: a group may begin at the earliest record any time."""
 
     growths: list[Growth] = field(factory=list)
 
@@ -28,18 +29,12 @@ class Log:
         return self.growths[-1].end_at(now_ms) if self.growths else 0
 
     def written_ms(self, offset: int) -> int:
-        """When the record of this offset was written, as far back as is known."""
-        for number, growth in enumerate(self.growths, 1):
-            at_ms = growth.reached_ms(offset + 1)
-            is_last = number == len(self.growths)
-            if at_ms is not None and (is_last or at_ms < self.growths[number].at_ms):
-                return at_ms
-        return 0
-
-    def forget_before(self, offset: int) -> None:
-        """Nobody will ask for older records."""
-        while len(self.growths) > 1 and self.growths[1].offset <= offset:
-            del self.growths[0]
+        """When the record of this offset, which is there, was written."""
+        # The first growth that found it there; it was written then, or while the one before lasted.
+        after = bisect_right(self.growths, offset, key=lambda growth: growth.offset)
+        around = self.growths[max(after - 1, 0) : after + 1]
+        found = [growth.reached_ms(offset + 1) for growth in around]
+        return min((at_ms for at_ms in found if at_ms is not None), default=0)
 
 
 @define(eq=False)
@@ -58,7 +53,6 @@ class LagFold:
 
     progress: dict[Place, Progress] = field(factory=dict)
     _logs: dict[_LogKey, Log] = field(factory=dict)
-    _readers: dict[_LogKey, list[Progress]] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Whatever moves a log's end or a position."""
@@ -81,10 +75,7 @@ class LagFold:
     def _on_rate(self, row: Row) -> None:
         key = (row.topic or "", row.partition or 0)
         growth = Growth(row.at_ms, row.offset or 0, row.count or 0, row.duration_ms or 1)
-        log = self._logs.setdefault(key, Log())
-        positions = [each.position for each in self._readers.get(key, ()) if each.position]
-        log.forget_before(min(positions, default=0))
-        log.growths.append(growth)
+        self._logs.setdefault(key, Log()).growths.append(growth)
 
     def _on_topic_deleted(self, row: Row) -> None:
         for place, progress in self.progress.items():
@@ -108,10 +99,7 @@ class LagFold:
         place = place_of(row)
         if place is None or offset is None:
             return
-        progress = self.progress.get(place)
-        if progress is None:
-            progress = self.progress[place] = Progress()
-            self._readers.setdefault((place.topic, place.partition), []).append(progress)
+        progress = self.progress.setdefault(place, Progress())
         if is_new or progress.reader is None:
             progress.reader = row.client
         if progress.reader != row.client:

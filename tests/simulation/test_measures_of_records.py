@@ -212,6 +212,61 @@ def test_the_age_of_a_lag_counts_from_the_growth_that_wrote_the_record():
     assert (measures.lag, measures.lag_s) == ({PLACE: 9}, {PLACE: 6.0})
 
 
+def a_log_grows_by(count, at_ms, offset):
+    return an_event(
+        W.LOG_RATE_CHANGED, at_ms, group=None, offset=offset, count=count, duration_ms=1_000
+    )
+
+
+def test_the_age_of_a_record_written_before_the_log_changed_its_pace_is_its_own():
+    rows = a_recording(
+        a_log_grows_by(10, 0, 0),
+        a_log_grows_by(0, 2_000, 20),
+        a_log_grows_by(1, 9_000, 20),
+        *starts_reading("ada", 10_000, offset=14),
+    )
+
+    assert measure(rows).figure("lag_s") == 8.5
+
+
+def bea_of_another_group(events):
+    return [
+        (kind, at_ms, facts | {"group": "billing", "member": "bea-1"})
+        for kind, at_ms, facts in events
+    ]
+
+
+def test_the_lag_of_a_group_at_the_start_of_the_log_is_its_own_whoever_reads_beside_it():
+    rows = a_recording(
+        a_log_grows_by(0, 0, 0),
+        *starts_reading("ada", 0),
+        *bea_of_another_group(starts_reading("bea", 0)),
+        a_log_grows_by(0, 1_000, 5),
+        *bea_of_another_group(works("bea", 1_000, 0, 5)),
+        a_log_grows_by(0, 2_000, 9),
+        *bea_of_another_group(works("bea", 2_000, 5, 9)),
+        a_log_grows_by(0, 3_000, 12),
+        the_end(4_000),
+    )
+
+    assert measure(rows).lag_s[PLACE] == 3.0
+
+
+def test_the_lag_of_a_group_that_begins_late_is_as_old_as_the_first_record():
+    rows = a_recording(
+        a_log_grows_by(0, 0, 0),
+        *bea_of_another_group(starts_reading("bea", 0)),
+        a_log_grows_by(0, 1_000, 5),
+        *bea_of_another_group(works("bea", 1_000, 0, 5)),
+        a_log_grows_by(0, 2_000, 9),
+        *bea_of_another_group(works("bea", 2_000, 5, 9)),
+        a_log_grows_by(0, 3_000, 12),
+        *starts_reading("ada", 4_000, detail="reset"),
+    )
+
+    assert measure(rows).lag_s[PLACE] == 3.0
+
+
 def test_a_commit_whose_write_failed_loses_nothing():
     rows = a_recording(
         *starts_reading("ada", 0),
