@@ -16,7 +16,7 @@ from simulation.kernel import Turn
 from simulation.network import Connection, Message
 from simulation.recorder import Fold
 
-#: A network wait is never longer than this, so beats that are further apart are played.
+#: A network wait is never longer than this, so what may take longer to come home is played.
 WAIT_MS_MAX = 5_000
 
 
@@ -129,7 +129,8 @@ def has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:
     """Whether every answer is home long before the next request of its kind, or a time-out."""
     interval_ms = config.heartbeat_interval_ms
     return (
-        round_trip_ms < interval_ms <= min(WAIT_MS_MAX, config.request_timeout_ms)
+        round_trip_ms < min(interval_ms, WAIT_MS_MAX)
+        and interval_ms <= config.request_timeout_ms
         and interval_ms + round_trip_ms < config.session_timeout_ms
         and not (config.enable_auto_commit and config.auto_commit_interval_ms <= round_trip_ms)
     )

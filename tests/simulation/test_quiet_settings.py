@@ -78,3 +78,33 @@ def test_both_ways_agree_where_beats_and_commits_fall_together(seed):
         sim.run_for("2m")
 
     assert differ(script, seed) is None
+
+
+#: Beats further apart than the longest wait of a consumer for the network.
+FAR_APART: list[dict[str, object]] = [
+    {"heartbeat_interval_ms": 6_000},
+    {"heartbeat_interval_ms": 13_000, "enable_auto_commit": False},
+    {"heartbeat_interval_ms": 15_000, "auto_commit_interval_ms": 15_000},
+    {"heartbeat_interval_ms": 10_000, "auto_commit_interval_ms": 60_000},
+    {"heartbeat_interval_ms": 10_000, "max_poll_interval_ms": 4_000},
+]
+
+
+@pytest.mark.parametrize("settings", FAR_APART[:4], ids=str)
+def test_a_quiet_hour_is_free_where_beats_are_far_apart(settings):
+    assert turns_of_a_quiet_hour(1, **settings) < 350
+
+
+@pytest.mark.parametrize("settings", FAR_APART, ids=str)
+def test_both_ways_agree_where_beats_are_far_apart(settings):
+    def script(sim: Simulation) -> None:
+        a_group(sim, "ada", "bea", **settings)
+        for later_ms in range(0, 15_000, 1_931):
+            sim.run_for(40_000 + later_ms)
+            sim.append("orders", 1, partition=later_ms % 3)
+        sim.slow("bea", by="2600ms")
+        sim.run_for("100s")
+        sim.crash("ada")
+        sim.run_for("2m")
+
+    assert differ(script) is None
