@@ -28,11 +28,12 @@ from simulation.recording import record
 from simulation.run_directory import read_run_file
 from simulation.scenarios import RunResult, Scenario, play
 from spark_bridge import columns as c
+from spark_bridge.deaths import detections
 from spark_bridge.errors import SparkBridgeError
 from spark_bridge.ingest import read_events
 from spark_bridge.ownership import ownership_gaps, ownership_intervals
 from spark_bridge.session import local_session
-from spark_bridge.timeline import detections, state_intervals
+from spark_bridge.timeline import state_intervals
 
 WRONG_USE = 2
 

@@ -1,4 +1,4 @@
-"""Commits: what each group has committed, as its log has it. One whose write fails never was."""
+"""How commits fare, and what groups have committed; a commit whose write fails never was."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from pyspark.sql import functions as F
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.lives import with_lives
-from spark_bridge.values import AFTER_ALL, or_false
+from spark_bridge.names import name_of, with_names
+from spark_bridge.timeline import until_the_end
+from spark_bridge.values import AFTER_ALL, or_false, or_zero
 
 _COMMITTED, _REMOVED = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
 _WRITTEN, _FAILED = WorldEventKind.WRITE_COMMITTED.value, EventKind.WRITE_FAILED.value
 _LOADED = EventKind.GROUP_LOADED.value
+_REFUSED, _REPEATED = EventKind.COMMIT_REFUSED.value, WorldEventKind.COMMITS_REPEATED.value
+_COMMIT_FAILED = WorldEventKind.COMMIT_FAILED.value
+_A_MEMBER = (c.RUN, c.GROUP, c.CLIENT)
 _PLACE = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
 
 
@@ -27,6 +32,49 @@ def committed_offsets(events: DataFrame) -> DataFrame:
         .groupBy(*_PLACE)
         .agg(F.max_by(offset, c.SEQ).alias(c.COMMITTED))
         .where(F.col(c.COMMITTED).isNotNull())
+    )
+
+
+def commits_refused(events: DataFrame) -> DataFrame:
+    """One row per member and error: how many of its commits the coordinator did not accept."""
+    return (
+        events.where(F.col(c.KIND) == _REFUSED)
+        .transform(_by_client, events)
+        .groupBy(*_A_MEMBER, F.coalesce(c.ERROR, F.lit("UNKNOWN")).alias(c.ERROR))
+        .agg(F.count("*").alias(c.COUNT))
+    )
+
+
+def commits(events: DataFrame) -> DataFrame:
+    """One row per member that ever committed: how its commits fared, and how often they came.
+
+    `accepted` counts requests, `repeated` among them the automatic ones that found nothing new;
+    `unanswered` are those whose member never heard of the answer. `per_s` is the rate of accepted
+    ones over the whole run.
+    """
+    kind, is_repeat = F.col(c.KIND), F.col(c.KIND) == _REPEATED
+    request = F.when(kind == _COMMITTED, F.col(c.CAUSE))
+    accepted = F.count_distinct(request) + or_zero(F.sum(F.when(is_repeat, F.col(c.COUNT))))
+    has_no_answer = (kind == _COMMIT_FAILED) & F.col(c.ERROR).endswith("Exception")
+    return (
+        until_the_end(events)
+        .where(kind.isin(_COMMITTED, _REPEATED, _REFUSED, _COMMIT_FAILED))
+        .transform(_by_client, events)
+        .groupBy(*_A_MEMBER)
+        .agg(
+            accepted.alias(c.ACCEPTED),
+            or_zero(F.sum(F.when(is_repeat, F.col(c.COUNT)))).alias(c.REPEATED),
+            F.count_if(kind == _REFUSED).alias(c.REFUSED),
+            F.count_distinct(F.when(has_no_answer, F.col(c.CAUSE))).alias(c.UNANSWERED),
+            (accepted * 1_000 / F.max(c.UNTIL_MS)).alias(c.PER_S),
+        )
+    )
+
+
+def _by_client(rows: DataFrame, events: DataFrame) -> DataFrame:
+    """The rows with the consumer behind the member, where they do not name it."""
+    return rows.transform(with_names, events).withColumn(
+        c.CLIENT, F.coalesce(F.col(c.CLIENT), name_of(F.col(c.MEMBER)))
     )
 
 

@@ -8,6 +8,7 @@ from pyspark.sql.types import (
     ArrayType,
     BooleanType,
     DataType,
+    DoubleType,
     IntegerType,
     LongType,
     MapType,
@@ -141,5 +142,53 @@ RECORDS_BY_CAUSE = StructType(
         *_of_events(c.RUN, c.GROUP, c.TOPIC, c.PARTITION),
         *_texts(c.REASON),
         *_numbers(c.RECORDS),
+    ]
+)
+
+MEMBER_SESSIONS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.MEMBER, c.CLIENT, c.INSTANCE),
+        *_numbers(c.FROM_SEQ, c.TO_SEQ, c.JOINED_MS, c.LEFT_MS),
+        *_texts(c.ENDED_BY, c.REASON),
+    ]
+)
+
+GENERATIONS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.SEQ, c.GENERATION),
+        *_texts(c.LEADER),
+        *_of_events(c.PROTOCOL),
+        *_numbers(c.MEMBERS, c.STARTED_MS, c.STABLE_MS),
+    ]
+)
+
+REQUEST_LATENCY = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.REQUEST, c.ERROR),
+        *_numbers(c.REQUESTS),
+        StructField(c.P50_MS, DoubleType()),
+        StructField(c.P99_MS, DoubleType()),
+        *_numbers(c.MAX_MS),
+    ]
+)
+
+HEARTBEATS = StructType(
+    [*_of_events(c.RUN, c.GROUP, c.CLIENT), *_numbers(c.BEATS, c.REFUSED, c.EXPIRED)]
+)
+
+COMMITS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP, c.CLIENT),
+        *_numbers(c.ACCEPTED, c.REPEATED, c.REFUSED, c.UNANSWERED),
+        StructField(c.PER_S, DoubleType()),
+    ]
+)
+
+COMMITS_REFUSED = StructType(_of_events(c.RUN, c.GROUP, c.CLIENT, c.ERROR, c.COUNT))
+
+COORDINATOR_MOVES = StructType(
+    [
+        *_of_events(c.RUN, c.PARTITION, c.SEQ, c.BROKER),
+        *_numbers(c.MOVED_MS, c.LOADED_MS, c.GROUPS),
     ]
 )

@@ -24,5 +24,9 @@ def spark() -> Iterator[SparkSession]:
     from spark_bridge.session import local_session  # noqa: PLC0415 (other tests need no Spark)
 
     session = local_session("groupsim-tests")
+    # The frames of a test are small: to compile and to re-plan a query would take most of its time.
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    session.conf.set("spark.sql.adaptive.enabled", "false")
     yield session
     session.stop()

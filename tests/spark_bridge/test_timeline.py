@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import functions as F
 
-from simulation.events import EventKind, WorldEventKind
+from simulation.events import EventKind
 from spark_bridge import columns as c
 from spark_bridge import schemas
-from spark_bridge.timeline import detections, state_intervals
+from spark_bridge.timeline import state_intervals
 from tests.spark_bridge.frames import an_event, events, rows_of
 
 CREATED, CHANGED = EventKind.GROUP_CREATED, EventKind.STATE_CHANGED
-REMOVED, CRASHED = EventKind.MEMBER_REMOVED, WorldEventKind.CONSUMER_CRASHED
+REMOVED = EventKind.MEMBER_REMOVED
 
 pytestmark = pytest.mark.spark
 
@@ -54,19 +55,17 @@ def test_groups_and_runs_have_timelines_of_their_own(spark):
     ]
 
 
-def test_a_death_is_detected_when_the_member_is_removed_or_never(spark):
-    frame = events(
-        spark,
-        an_event(CRASHED, 20, client="ada", member="ada-1"),
-        an_event(CRASHED, 30, client="bea", member="bea-1"),
-        an_event(REMOVED, 40, member="cat-1", detail="it left"),
-        an_event(REMOVED, 63, member="ada-1", detail="its session expired"),
+def test_stays_of_recorded_runs_add_up_to_their_rebalances(recorded):
+    moving = ("PreparingRebalance", "CompletingRebalance")
+    stays = recorded.events.transform(state_intervals).where(F.col(c.STATE).isin(*moving))
+
+    found = stays.where(F.col(c.LEFT_MS).isNotNull()).collect()
+
+    assert sorted(
+        (row.run, row.group, row.state, row.entered_ms, row.left_ms) for row in found
+    ) == sorted(
+        (run, each.group, phase.state, phase.started_ms, phase.ended_ms)
+        for run, measures in recorded.measures.items()
+        for each in measures.rebalances
+        for phase in (each.phases if each.ended_in else each.phases[:-1])
     )
-
-    found = frame.transform(detections)
-
-    assert found.schema.simpleString() == schemas.DETECTIONS.simpleString()
-    assert rows_of(found, c.CLIENT, c.MEMBER, c.CRASHED_MS, c.REMOVED_MS, c.REASON) == [
-        ("ada", "ada-1", 20, 63, "its session expired"),
-        ("bea", "bea-1", 30, None, None),
-    ]
