@@ -217,17 +217,20 @@ class Measurer:
     _until_ms: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Rosters and commits come first: the others ask them who is who, and what is committed."""
+        """Rosters come first: the others ask them who is who.
+
+        Deliveries come before commits: they ask what was committed before it was forgotten.
+        """
         self._deliveries = DeliveryFold(self._commits)
         self._rebalances = RebalanceFold(self._rosters)
         self._deaths = DeathFold(self._rosters)
         self._handlers = by_kind(
             (
                 self._rosters,
-                self._commits,
                 self._ownership,
                 self._rebalances,
                 self._deliveries,
+                self._commits,
                 self._lags,
                 self._deaths,
             )

@@ -1,7 +1,8 @@
 """Records processed more than once, and records never processed though committed past.
 
 A record is processed when its application says so. What a living consumer still has in hand when
-the rows end is on its way, not lost.
+the rows end is on its way, not lost. A loss is final when the records are gone with their topic;
+until then somebody may go back and process them after all.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ class Delivery:
     duplicates: Counter[str] = field(factory=Counter)
     #: Stretches that nobody will process any more, unless somebody goes back: from, to, why.
     dropped: list[tuple[int, int, str]] = field(factory=list)
+    #: What was committed when the group's offset was last removed: it counts until the next commit.
+    removed_at: int | None = None
+    #: Records that were lost with topics of this name, by cause.
+    lost: Counter[str] = field(factory=Counter)
 
 
 @define(eq=False)
@@ -93,6 +98,7 @@ class DeliveryFold:
             WorldEventKind.CONSUMER_STOPPED: self._on_gone,
             WorldEventKind.COMMIT_FAILED: self._on_commit_failed,
             EventKind.OFFSET_COMMITTED: self._on_committed,
+            EventKind.OFFSET_REMOVED: self._on_offset_removed,
         }
 
     def duplicates(self) -> list[Tally]:
@@ -105,19 +111,22 @@ class DeliveryFold:
 
     def lost(self) -> list[Tally]:
         """Records committed past and processed by nobody, by partition and cause."""
-        found: list[Tally] = []
-        for place, delivery in self.deliveries.items():
-            committed = self.commits.offset(place)
-            if delivery.base is None or committed is None:
-                continue
-            causes: Counter[str] = Counter()
+        return [
+            Tally(place=place, cause=cause, records=records)
+            for place, delivery in self.deliveries.items()
+            for cause, records in self._losses(place, delivery).items()
+        ]
+
+    def _losses(self, place: Place, delivery: Delivery) -> Counter[str]:
+        """Records lost so far, by cause: with earlier topics of the name, and of this one."""
+        causes = Counter(delivery.lost)
+        committed = self.commits.offset(place)
+        if committed is None:
+            committed = delivery.removed_at
+        if delivery.base is not None and committed is not None:
             for start, end in delivery.processed.missing(delivery.base, committed):
                 _blame(delivery, start, end, causes)
-            found.extend(
-                Tally(place=place, cause=cause, records=records)
-                for cause, records in causes.items()
-            )
-        return found
+        return causes
 
     # --- rows ---
 
@@ -126,13 +135,17 @@ class DeliveryFold:
             self._born.setdefault((row.topic or "", partition), row.seq)
 
     def _on_topic_deleted(self, row: Row) -> None:
-        """A topic of that name that comes later has other records."""
+        """A topic of that name that comes later has other records; what is lost by now stays so.
+
+        Called before the commits learn of it.
+        """
         for key in [key for key in self._born if key[0] == row.topic]:
             del self._born[key]
         for place, delivery in self.deliveries.items():
             if place.topic == row.topic:
-                duplicates = delivery.duplicates
-                self.deliveries[place] = Delivery(duplicates=duplicates)
+                self.deliveries[place] = Delivery(
+                    duplicates=delivery.duplicates, lost=self._losses(place, delivery)
+                )
 
     def _on_assigned(self, row: Row) -> None:
         place = place_of(row)
@@ -216,6 +229,12 @@ class DeliveryFold:
             return
         if delivery.failed is not None and delivery.failed[1] <= row.offset:
             delivery.failed = None
+
+    def _on_offset_removed(self, row: Row) -> None:
+        """Called before the commits learn of it: nothing is found again by being forgotten."""
+        place = place_of(row)
+        if place is not None and (committed := self.commits.offset(place)) is not None:
+            self.deliveries.setdefault(place, Delivery()).removed_at = committed
 
     def _why_again(self, delivery: Delivery, row: Row, reader: Reader | None) -> str:
         """Why these records are processed a second time, as one clause."""

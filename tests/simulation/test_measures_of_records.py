@@ -126,6 +126,56 @@ def test_records_committed_before_a_crash_and_processed_by_nobody_are_lost():
     assert measures.figure("lost") == 6
 
 
+def six_records_are_lost():
+    return (
+        *starts_reading("ada", 0),
+        an_event(W.RECORDS_RETURNED, 1_000, client="ada", offset=0, end_offset=10),
+        an_event(E.OFFSET_COMMITTED, 1_010, client="ada", offset=10),
+        an_event(W.RECORDS_PROCESSED, 1_500, client="ada", offset=0, end_offset=4),
+        an_event(W.CONSUMER_CRASHED, 1_600, client="ada"),
+    )
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        [an_event(W.TOPIC_DELETED, 2_000, group=None, topic="orders")],
+        [an_event(E.OFFSET_REMOVED, 2_000, detail="expired")],
+        [
+            an_event(E.OFFSET_REMOVED, 2_000, detail="expired"),
+            an_event(W.TOPIC_DELETED, 3_000, group=None, topic="orders"),
+        ],
+    ],
+    ids=["their topic is deleted", "the offset is removed", "one and then the other"],
+)
+def test_lost_records_stay_lost_when(happens):
+    rows = a_recording(*six_records_are_lost(), *happens)
+
+    assert tallies(measure(rows).lost) == {"ada crashed with them in hand": 6}
+
+
+def test_losses_of_two_topics_of_one_name_add_up():
+    rows = a_recording(
+        *six_records_are_lost(),
+        an_event(W.TOPIC_DELETED, 2_000, group=None, topic="orders"),
+        an_event(W.TOPIC_CREATED, 3_000, group=None, topic="orders", count=1),
+        *six_records_are_lost(),
+    )
+
+    assert tallies(measure(rows).lost) == {"ada crashed with them in hand": 12}
+
+
+def test_records_that_are_processed_after_their_offset_was_removed_are_not_lost():
+    rows = a_recording(
+        *six_records_are_lost(),
+        an_event(E.OFFSET_REMOVED, 2_000, detail="expired"),
+        *starts_reading("bea", 3_000, detail="reset"),
+        *works("bea", 3_500, 0, 10),
+    )
+
+    assert measure(rows).lost == ()
+
+
 def test_records_in_a_living_consumers_hand_are_not_lost():
     rows = a_recording(
         *starts_reading("ada", 0),
