@@ -42,6 +42,7 @@ class SimulatedTopic:
     logs: list[PartitionLog]
     leaders: list[int | None]
     replicas: list[tuple[int, ...]]
+    retention_ms: int | None = None
 
 
 @define(eq=False)
@@ -83,12 +84,12 @@ class SimulatedCluster:
             raise ValueError(f"a topic must have at least one partition, not {partitions}")
         self._made += 1
         digest = blake2b(f"{self.seed}/topic/{self._made}".encode(), digest_size=16).hexdigest()
-        topic = SimulatedTopic(name, digest, [], [], [])
+        topic = SimulatedTopic(name, digest, [], [], [], retention_ms)
         self.topics[name] = topic
-        self.add_partitions(name, partitions, retention_ms)
+        self.add_partitions(name, partitions)
         return topic
 
-    def add_partitions(self, name: str, total: int, retention_ms: int | None = None) -> None:
+    def add_partitions(self, name: str, total: int) -> None:
         """Let a topic have so many partitions."""
         topic = self.topics[name]
         if total < len(topic.logs):
@@ -96,7 +97,7 @@ class SimulatedCluster:
         for partition in range(len(topic.logs), total):
             first = partition % len(self.brokers)
             replicas = (self.brokers[first:] + self.brokers[:first])[:REPLICAS_MAX]
-            topic.logs.append(PartitionLog(retention_ms))
+            topic.logs.append(PartitionLog(topic.retention_ms))
             topic.replicas.append(replicas)
             topic.leaders.append(next((each for each in replicas if each in self.up), None))
         self.version += 1

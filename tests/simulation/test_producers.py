@@ -110,3 +110,16 @@ def test_records_that_were_never_written_cannot_be_deleted():
 
     with pytest.raises(ValueError, match="before must not be beyond the log's end, 20, but is 21"):
         sim.truncate("orders", 0, before=21)
+
+
+def test_partitions_added_to_a_topic_keep_records_no_longer_than_the_others():
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=1, retention="10s")
+    sim.add_partitions("orders", 2)
+    for partition in (0, 1):
+        sim.append("orders", 5, partition=partition)
+
+    sim.run_for("1m")
+
+    logs = sim.stage.cluster.topics["orders"].logs
+    assert [log.start_at(sim.now_ms) for log in logs] == [5, 5]
