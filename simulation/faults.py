@@ -194,6 +194,8 @@ class Faults(Producers):
         """Bring a broker back; it leads what nobody leads."""
         stage = self.stage
         found = stage.require_broker(broker)
+        if found.is_up:
+            raise ValueError(f"broker {broker} is up already")
         stage.wake_all()
         now_ms = stage.kernel.now_ms
         restarted = stage.recorder.record(

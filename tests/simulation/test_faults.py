@@ -114,3 +114,10 @@ def test_a_fetch_session_outlives_its_connection():
     sim.run_for("3s")
 
     assert of_kind(sim, "records_processed")[-1].partition == 1
+
+
+def test_a_broker_that_is_up_cannot_be_restarted():
+    sim = Simulation(seed=1)
+
+    with pytest.raises(ValueError, match="broker 1 is up already"):
+        sim.restart_broker(1)
