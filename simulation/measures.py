@@ -134,7 +134,7 @@ class Measures:
     lag: Mapping[Place, int]
     lag_s: Mapping[Place, float]
     deaths: tuple[Death, ...]
-    #: Commits that the coordinator accepted, by member.
+    #: Commits that the coordinator accepted, which is to say answered with NONE, by member.
     commits: Mapping[Member, int]
     #: By member, then by error.
     commits_refused: Mapping[Member, Mapping[str, int]]

@@ -31,8 +31,6 @@ class DeathFold:
     noticed: list[Death] = field(factory=list)
     refused: dict[Member, Counter[str]] = field(factory=dict)
     accepted: Counter[Member] = field(factory=Counter)
-    #: The request that a member's last commit came with: one for all its partitions.
-    _request: dict[Member, int | None] = field(factory=dict)
     _unnoticed: dict[tuple[str, str], Death] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
@@ -43,7 +41,7 @@ class DeathFold:
             EventKind.MEMBER_REPLACED: self._on_replaced,
             EventKind.GROUP_LOADED: self._on_loaded,
             EventKind.COMMIT_REFUSED: self._on_refused,
-            EventKind.OFFSET_COMMITTED: self._on_committed,
+            WorldEventKind.REPLY_SENT: self._on_answered,
             WorldEventKind.COMMITS_REPEATED: self._on_repeated,
         }
 
@@ -86,11 +84,10 @@ class DeathFold:
                 )
             )
 
-    def _on_committed(self, row: Row) -> None:
-        member = self._member(row)
-        if self._request.get(member, 0) != row.cause:
-            self._request[member] = row.cause
-            self.accepted[member] += 1
+    def _on_answered(self, row: Row) -> None:
+        """A commit is accepted when the coordinator says so: by then it is written."""
+        if row.request == "OffsetCommit" and row.error == "NONE":
+            self.accepted[self._member(row)] += 1
 
     def _on_repeated(self, row: Row) -> None:
         self.accepted[self._member(row)] += row.count or 0

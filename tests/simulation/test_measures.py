@@ -381,13 +381,30 @@ def test_the_page_of_measures_has_a_row_for_each():
     assert missing == []
 
 
+def a_commit_is_answered(at_ms, error="NONE"):
+    return (
+        an_event(E.OFFSET_COMMITTED, at_ms, client="ada", offset=at_ms, cause=at_ms),
+        an_event(E.OFFSET_COMMITTED, at_ms, client="ada", offset=at_ms, partition=1, cause=at_ms),
+        an_event(W.REPLY_SENT, at_ms, client="ada", request="OffsetCommit", error=error),
+    )
+
+
 def test_a_commit_of_several_partitions_is_one_commit():
     rows = a_recording(
         an_event(E.MEMBER_ADDED, 0, client="ada", count=1),
-        an_event(E.OFFSET_COMMITTED, 5, client="ada", offset=5, cause=1),
-        an_event(E.OFFSET_COMMITTED, 5, client="ada", offset=5, partition=1, cause=1),
-        an_event(E.OFFSET_COMMITTED, 9, client="ada", offset=9, cause=2),
+        *a_commit_is_answered(5),
+        *a_commit_is_answered(9),
         an_event(W.COMMITS_REPEATED, 30, client="ada", count=4),
     )
 
     assert measure(rows).commits == {ADA: 6}
+
+
+def test_a_commit_whose_write_failed_is_not_accepted():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada", count=1),
+        *a_commit_is_answered(5),
+        *a_commit_is_answered(9, error="COORDINATOR_NOT_AVAILABLE"),
+    )
+
+    assert measure(rows).commits == {ADA: 1}
