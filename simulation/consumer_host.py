@@ -53,7 +53,11 @@ class ConsumerHost(ConsumerBook):
     after_step: Callable[[ConsumerHost], None] = field(default=lambda _host: None)
     #: Called before anything touches the consumer.
     before_touching: Callable[[ConsumerHost], None] = field(default=lambda _host: None)
+    #: Called with what ended its application and should not have.
+    on_failure: Callable[[BaseException], None] = field(default=lambda _error: None)
     is_paused: bool = field(default=False, init=False)
+    #: What ended its application in the life before this one, if anything was raised.
+    failure: BaseException | None = field(default=None, init=False)
     life: int = field(default=0, init=False)
     connections: dict[str, Connection] = field(factory=dict, init=False)
     _inbox: list[Callable[[], None]] = field(factory=list, init=False)
@@ -281,9 +285,14 @@ class ConsumerHost(ConsumerBook):
         self._put_down()
         self._look_at_ownership()
         error = None if fact.error is None else type(fact.error).__name__
-        why = None if fact.error is None else str(fact.error) or None
+        # The first line says it; below it, pytest shows values, which may not be the same twice.
+        why = None if fact.error is None else str(fact.error).partition("\n")[0] or None
         stopped = self._record(W.CONSUMER_STOPPED, self.cause, error=error, detail=why)
         self._end(stopped, "stopped")
+        self.failure = fact.error
+        if fact.error is not None and self.role.program.is_surprised_by(fact.error):
+            fact.error.add_note(f"raised in the application of {self.name}")
+            self.on_failure(fact.error)
 
     def _connect(self, fact: ConnectionAttempted) -> None:
         broker = self.brokers_of(fact.connection)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from inspect import isawaitable
 from typing import Any, Protocol
 
 from attrs import define, evolve, field, frozen
 
 from client.applications import PollLoop, ResultStore, RunningLoop
 from client.calls import AsyncConsumer
-from client.errors import WakeupException
+from client.errors import (
+    IllegalArgumentException,
+    IllegalStateException,
+    KafkaException,
+    WakeupException,
+)
 
 #: What a user writes: an async function that is given the consumer's calls.
 Application = Callable[[AsyncConsumer], Coroutine[Any, Any, Any]]
+
+_KAFKA_S_OWN = (KafkaException, IllegalStateException, IllegalArgumentException)
 
 
 class Running(Protocol):
@@ -33,6 +41,9 @@ class Program(Protocol):
 
     def start(self, calls: AsyncConsumer, tell: Callable[[object], None]) -> Running:
         """Begin a life."""
+
+    def is_surprised_by(self, error: BaseException) -> bool:
+        """Whether it should not have ended like this, so that the script is to hear of it."""
 
 
 @define(eq=False)
@@ -60,6 +71,13 @@ class PollLoopProgram:
         """Begin a life."""
         return _RunningPollLoop(RunningLoop(self.loop, calls, tell, self.results))
 
+    def is_surprised_by(self, error: BaseException) -> bool:
+        """Kafka's own exceptions are part of a story; what a user's assignor raises is not."""
+        cause: BaseException | None = error
+        while isinstance(cause, _KAFKA_S_OWN):
+            cause = cause.__cause__
+        return cause is not None
+
 
 @define(eq=False)
 class _RunningApplication:
@@ -70,8 +88,11 @@ class _RunningApplication:
 
     async def run(self) -> None:
         """Run what the user wrote; if it is woken to stop and does not close, close for it."""
+        running = self.application(self.calls)
+        if not isawaitable(running):
+            raise TypeError(f"app must be an async function, not {self.application!r}")
         try:
-            await self.application(self.calls)
+            await running
         except WakeupException:
             if self._stops_with is None:
                 raise
@@ -91,3 +112,7 @@ class UserProgram:
     def start(self, calls: AsyncConsumer, _tell: Callable[[object], None]) -> Running:
         """Begin a life."""
         return _RunningApplication(self.application, calls)
+
+    def is_surprised_by(self, _error: BaseException) -> bool:
+        """Whoever wrote it can catch in it what they expect."""
+        return True

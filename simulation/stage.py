@@ -87,6 +87,10 @@ class Stage:
     started: int = field(init=False)
     #: Who is left alone at the moment; None where everything is played.
     lulls: QuietTime | None = field(default=None, init=False)
+    #: Whether a script is told what has ended an application and should not have.
+    is_telling_failures: bool = field(default=True, init=False)
+    #: What it has not been told yet.
+    failures: list[BaseException] = field(factory=list, init=False)
     raw_names: set[str] = field(factory=set, init=False)
     #: How many requests raw members have sent.
     raw_requests: int = field(default=0, init=False)
@@ -162,6 +166,7 @@ class Stage:
             on_pause=self.idle.on_disturbed,
             after_step=self._after_step,
             before_touching=self._before_touching_host,
+            on_failure=self._on_failure,
         )
         self.hosts[role.name] = host
         return host
@@ -247,7 +252,7 @@ class Stage:
                 self.clock.tick((at_ms - self._shown_ms) / 1_000)
                 self._shown_ms = at_ms
             kernel.step()
-            if holds is not None and holds():
+            if self.failures or (holds is not None and holds()):
                 return
         kernel.now_ms = end_ms
         if self.clock is not None and end_ms > self._shown_ms:
@@ -329,6 +334,10 @@ class Stage:
 
     def _before_touching_host(self, host: ConsumerHost) -> None:
         self.before_touching_client(host.name)
+
+    def _on_failure(self, error: BaseException) -> None:
+        if self.is_telling_failures:
+            self.failures.append(error)
 
     def _on_lost(self, message: Message, why: str) -> None:
         if message.row is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from inspect import iscoroutinefunction
 from typing import Any, Literal, TypedDict, Unpack
 
 from attrs import define, evolve, field
@@ -38,6 +37,8 @@ __all__ = ["Action", "Application", "Detail", "Duration", "Fault", "Simulation"]
 
 #: Whether what a member repeats is one row with a count, or a row each time.
 Detail = Literal["folded", "full"]
+#: What becomes of an exception that ends an application and should not have.
+AppErrors = Literal["raise", "record"]
 #: Something to do at a time or on an event.
 Action = Callable[[], object]
 
@@ -50,7 +51,7 @@ class ConsumerOptions(TypedDict, total=False):
     pattern: str | None
     #: By Kafka's names, dotted or in snake case.
     settings: Mapping[str, object] | None
-    #: A ready-made poll loop, or an async function (a method, a partial) that is given the calls.
+    #: A ready-made poll loop, or an async function that is given the consumer's calls.
     app: PollLoop | Application | None
     #: Whether its name is also its `group.instance.id`.
     static: bool
@@ -76,6 +77,8 @@ class Simulation(Faults):
     sink: Sink = field(factory=MemorySink)
     #: A freezegun clock, started by the caller, that shows the virtual time to callbacks.
     clock: FrozenClock | None = None
+    #: Whether letting time pass raises what an application raised, or leaves it to its row.
+    app_errors: AppErrors = "raise"
     _scripted: int = field(default=0, init=False)
     _has_ended: bool = field(default=False, init=False)
 
@@ -100,6 +103,9 @@ class Simulation(Faults):
         )
         if self.detail not in ("folded", "full"):
             raise ValueError(f'detail must be "folded" or "full", not {self.detail!r}')
+        if self.app_errors not in ("raise", "record"):
+            raise ValueError(f'app_errors must be "raise" or "record", not {self.app_errors!r}')
+        self.stage.is_telling_failures = self.app_errors == "raise"
         self.stage.recorder.is_folding = self.detail == "folded"
         if self.quiet == "skip" and self.detail == "folded":
             self.stage.lulls = Lulls(self.stage)
@@ -275,15 +281,23 @@ class Simulation(Faults):
             WorldEventKind.RUN_ENDED, self.now_ms, self.stage.started, detail=None
         )
         self.stage.recorder.is_closed = True
+        self._raise_failure()
 
     def _play(self, end_ms: int, holds: Callable[[], bool] | None = None) -> None:
         if self._has_ended:
             raise SimulationError(f"this run was ended at {self.now_ms} ms; no more time can pass")
         try:
+            self._raise_failure()
             self.stage.play(end_ms, holds)
+            self._raise_failure()
         except Exception as error:
             error.add_note(f"seed {self.seed}, at {self.now_ms} ms")
             raise
+
+    def _raise_failure(self) -> None:
+        """Raise what an application raised and nobody has been told of, the oldest first."""
+        if self.stage.failures:
+            raise self.stage.failures.pop(0)
 
     # --- what came of it ---
 
@@ -313,6 +327,5 @@ def _check_options(options: Mapping[str, Any]) -> None:
     topics, app = options.get("topics", ()), options.get("app")
     if isinstance(topics, str):
         raise TypeError(f"topics must be a sequence of names, not the text {topics!r}")
-    is_async = callable(app) and any(map(iscoroutinefunction, (app, type(app).__call__)))
-    if not (app is None or isinstance(app, PollLoop) or is_async):
+    if not (app is None or isinstance(app, PollLoop) or callable(app)):
         raise TypeError(f"app must be a PollLoop or an async function, not {app!r}")

@@ -111,6 +111,7 @@ def stage(  # noqa: PLR0913 (each is named where it is called)
         latency=cluster.latency,
         group_config=GroupConfig(**cluster.settings),
         sink=sink,
+        app_errors="record",
     )
     company = Company(sim, topics={} if topics is None else topics)
     hands = Stagehands(sim, company, Processes(sim, company))

@@ -33,7 +33,7 @@ def a_world_with(
     does: Callable[[Simulation, AsyncConsumer], Awaitable[None]], **settings: str
 ) -> Simulation:
     """Ada has got the only partition of orders, does this, and stays."""
-    sim = Simulation(seed=3)
+    sim = Simulation(seed=3, app_errors="record")
     sim.topic("orders")
     sim.append("orders", 20)
 
