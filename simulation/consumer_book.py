@@ -120,6 +120,10 @@ class ConsumerBook:
                 facts["generation"] = generation.generation_id
         return facts
 
+    @property
+    def _is_closed(self) -> bool:
+        return self.machine is not None and self.machine.calls.is_closed
+
     def _forget(self) -> None:
         self.acknowledged.clear()
         self.last_beat = self.last_repeat = self.last_heard = self.last_metadata = None

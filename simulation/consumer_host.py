@@ -28,7 +28,7 @@ from coordinator.protocol import (
 )
 from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
-from simulation.events import Facts, WorldEventKind
+from simulation.events import WITHOUT_CLOSING, Facts, WorldEventKind
 from simulation.facts import facts_of_reply
 from simulation.kernel import Rank, Turn
 from simulation.network import Connection, Message, Network
@@ -287,6 +287,8 @@ class ConsumerHost(ConsumerBook):
         error = None if fact.error is None else type(fact.error).__name__
         # The first line says it; below it, pytest shows values, which may not be the same twice.
         why = None if fact.error is None else str(fact.error).partition("\n")[0] or None
+        if fact.error is None and not self._is_closed:
+            why = WITHOUT_CLOSING
         stopped = self._record(W.CONSUMER_STOPPED, self.cause, error=error, detail=why)
         self._end(stopped, "stopped")
         self.failure = fact.error

@@ -94,6 +94,9 @@ class WorldEventKind(Enum):
 
 Kind = EventKind | WorldEventKind
 
+#: The `detail` of `consumer_stopped` where an application returned and left its consumer open.
+WITHOUT_CLOSING = "without closing"
+
 # fmt: off
 
 #: What a row of each kind says: first what happens in the world, then in the coordinator.
@@ -112,7 +115,8 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.CONSUMER_STARTED:   "A consumer begins its work.",
     WorldEventKind.CONSUMER_STOPPING:  "A consumer is asked to close; `detail` says how.",
     WorldEventKind.CONSUMER_STOPPED:   "A consumer's application has ended; `error` is what it "
-                                       "raised, if it did, and `detail` that in words.",
+                                       "raised, if it did, and `detail` that in words; or "
+                                       "`detail` says that it returned without closing.",
     WorldEventKind.CONSUMER_CRASHED:   "A consumer dies without a word; nothing is sent any more.",
     WorldEventKind.CONSUMER_PAUSED:    "A consumer's process stands still, all threads of it.",
     WorldEventKind.CONSUMER_RESUMED:   "It goes on, late for whatever was due.",

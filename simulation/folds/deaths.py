@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from attrs import define, field, frozen
 
-from simulation.events import EventKind, Kind, Row, WorldEventKind
+from simulation.events import WITHOUT_CLOSING, EventKind, Kind, Row, WorldEventKind
 from simulation.folds.places import Handler, Member
 from simulation.folds.rosters import Rosters, replaced_id
 
@@ -36,7 +36,8 @@ class DeathFold:
     def handlers(self) -> Mapping[Kind, Handler]:
         """Deaths, removals and commits."""
         return {
-            WorldEventKind.CONSUMER_CRASHED: self._on_crash,
+            WorldEventKind.CONSUMER_CRASHED: self._on_death,
+            WorldEventKind.CONSUMER_STOPPED: self._on_stopped,
             EventKind.MEMBER_REMOVED: self._on_removed,
             EventKind.MEMBER_REPLACED: self._on_replaced,
             EventKind.GROUP_LOADED: self._on_loaded,
@@ -50,7 +51,12 @@ class DeathFold:
         known = [*self.noticed, *self._unnoticed.values()]
         return sorted(known, key=lambda death: (death.died_ms, death.client))
 
-    def _on_crash(self, row: Row) -> None:
+    def _on_stopped(self, row: Row) -> None:
+        """An application that fails or forgets to close says no word to its group either."""
+        if row.error is not None or row.detail == WITHOUT_CLOSING:
+            self._on_death(row)
+
+    def _on_death(self, row: Row) -> None:
         for group, roster in self.rosters.groups.items():
             for member, client in roster.members.items():
                 if client is not None and client == row.client:

@@ -314,6 +314,38 @@ def test_a_death_that_nobody_notices_counts_to_the_end():
     assert measure(rows).figure("detection_s") == 4.0
 
 
+@pytest.mark.parametrize(
+    "end",
+    [{"error": "ValueError", "detail": "no"}, {"detail": "without closing"}],
+    ids=["by an exception", "without closing its consumer"],
+)
+def test_an_application_that_ends_is_a_death_if_it_does_so(end):
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(W.CONSUMER_STOPPED, 1_000, client="ada", **end),
+        an_event(E.MEMBER_REMOVED, 5_000, client="ada", detail="its session expired"),
+    )
+
+    assert measure(rows).figure("detection_s") == 4.0
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (an_event(W.CONSUMER_STOPPED, 1_000, client="ada"),),
+        (
+            an_event(E.MEMBER_REMOVED, 900, client="ada", detail="it left"),
+            an_event(W.CONSUMER_STOPPED, 1_000, client="ada", error="ValueError"),
+        ),
+    ],
+    ids=["closes and stays, as static members do", "fails after it has left"],
+)
+def test_nobody_has_died_where_an_application(events):
+    rows = a_recording(an_event(E.MEMBER_ADDED, 0, client="ada"), *events, the_end(9_000))
+
+    assert measure(rows).deaths == ()
+
+
 def test_a_static_member_that_is_back_in_time_was_never_missed():
     rows = a_recording(
         an_event(E.MEMBER_ADDED, 0, client="ada"),
