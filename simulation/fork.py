@@ -19,6 +19,8 @@ from simulation.world import Simulation
 Script = Callable[[Simulation], object]
 #: What is done to the fork, right after the chosen event.
 Change = Callable[[Simulation], object]
+#: Makes an empty world for a `seed`: `partial(Simulation, brokers=1)`, or a function.
+NewWorld = Callable[..., Simulation]
 
 
 @frozen(kw_only=True)
@@ -35,13 +37,28 @@ class Fork:
         return parting_of(self.original, self.forked)
 
 
-def fork(script: Script, *, at: int, change: Change, seed: int = 0) -> Fork:
-    """Play a script twice, the second time with a change right after row `at`."""
-    original = Simulation(seed=seed)
+def fork(
+    script: Script, *, at: int, change: Change, seed: int = 0, world: NewWorld = Simulation
+) -> Fork:
+    """Play a script twice, the second time with a change right after row `at`.
+
+    A row that is written between two moments of the run, such as that of a verb of the script,
+    is changed when time passes again; if it never does, `SimulationError`.
+    """
+    original = world(seed=seed)
     script(original)
     if not 1 <= at <= len(original.events):
         raise SimulationError(f"there is no row {at} in a run of {len(original.events)} rows")
-    forked = Simulation(seed=seed)
-    forked.when(lambda row: row.seq >= at, lambda: change(forked))
+    forked = world(seed=seed)
+    is_changed = False
+
+    def make_change() -> None:
+        nonlocal is_changed
+        is_changed = True
+        change(forked)
+
+    forked.when(lambda row: row.seq >= at, make_change)
     script(forked)
+    if not is_changed:
+        raise SimulationError(f"nothing can be changed after row {at}: no time passes after it")
     return Fork(at=at, original=original.events, forked=forked.events)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from coordinator import ListedIds
 from simulation.errors import SimulationError
 from simulation.fork import fork
 from simulation.world import Simulation
@@ -36,6 +37,24 @@ def test_a_fork_that_changes_nothing_is_the_same_run():
     forked = fork(a_minute_of_two, at=5, change=lambda _sim: None)
 
     assert forked.first_difference is None
+
+
+def test_both_runs_of_a_fork_are_played_in_the_world_that_is_asked_for():
+    def in_one_broker_s_world(seed: int) -> Simulation:
+        return Simulation(seed=seed, brokers=1, quiet="play", member_ids=ListedIds(("a-1", "b-1")))
+
+    forked = fork(a_minute_of_two, at=5, change=lambda _sim: None, world=in_one_broker_s_world)
+
+    for rows in (forked.original, forked.forked):
+        assert {row.broker for row in rows} == {None, 1}
+        assert {row.member for row in rows} == {None, "a-1", "b-1"}
+
+
+def test_a_run_cannot_be_changed_after_its_last_moment():
+    last = len(fork(a_minute_of_two, at=5, change=lambda _sim: None).original)
+
+    with pytest.raises(SimulationError, match=f"nothing can be changed after row {last}"):
+        fork(a_minute_of_two, at=last, change=lambda sim: sim.crash("bea"))
 
 
 def test_a_run_cannot_be_forked_where_it_never_was():
