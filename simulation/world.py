@@ -246,9 +246,18 @@ class Simulation(Faults):
             raise TimeoutError(f"not within {within}, at {self.now_ms} ms, seed {self.seed}")
 
     def run_until_stable(self, *groups: str, within: Duration = "1h") -> None:
-        """Let time pass until these groups are Stable and each running consumer is a member."""
-        wanted = groups or tuple(sorted({host.role.group for host in self.stage.hosts.values()}))
-        self.run_until(lambda: all(map(self.is_stable, wanted)), within=within)
+        """Let time pass until these groups are Stable and each running consumer is a member.
+
+        Without names: every group of which a consumer runs then.
+        """
+
+        def are_stable() -> bool:
+            return all(map(self.is_stable, groups or self._running_groups()))
+
+        self.run_until(are_stable, within=within)
+
+    def _running_groups(self) -> list[str]:
+        return sorted({host.role.group for host in self.stage.hosts.values() if host.is_alive})
 
     def is_stable(self, group: str) -> bool:
         """Whether the group is Stable, made of its running consumers and of no dead ones."""

@@ -73,6 +73,18 @@ def test_a_consumer_that_is_back_has_its_share_again():
     assert set(owners(sim).values()) == {"ada", "bea", "cat"}
 
 
+def test_a_group_that_has_ended_is_not_waited_for():
+    sim = a_world()
+    for name in ("ada", "bea", "cat"):
+        sim.stop(name)
+    sim.consumers("billing", "dan", topics=["orders"])
+
+    sim.run_until_stable(within="1m")
+
+    assert sim.is_stable("billing")
+    assert not sim.is_stable("checkout")
+
+
 def test_a_short_pause_is_not_noticed():
     sim = a_world()
 
