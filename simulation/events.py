@@ -110,8 +110,8 @@ KINDS: Mapping[Kind, str] = {
                                        "records in each `duration_ms`: at t it ends at `offset` + "
                                        "(t - `at_ms`) * `count` // `duration_ms`, until its next "
                                        "such row. With `count` 0 it stands still.",
-    WorldEventKind.LOG_START_MOVED:    "Records before `offset` are gone; found by a reader who "
-                                       "wanted them, or moved by the script.",
+    WorldEventKind.LOG_START_MOVED:    "Records before `offset` are gone because the script deleted "
+                                       "them; what retention takes has no row.",
     WorldEventKind.CONSUMER_STARTED:   "A consumer begins its work.",
     WorldEventKind.CONSUMER_STOPPING:  "A consumer is asked to close; `detail` says how.",
     WorldEventKind.CONSUMER_STOPPED:   "A consumer's application has ended; `error` is what it "
@@ -132,7 +132,8 @@ KINDS: Mapping[Kind, str] = {
                                        "it was refused or that nobody answers.",
     WorldEventKind.CONNECTION_CLOSED:  "A client gives a connection up, and `count` requests on it "
                                        "that had no answer.",
-    WorldEventKind.CONNECTION_RESET:   "A connection breaks; the client will notice.",
+    WorldEventKind.CONNECTION_RESET:   "A connection breaks, before or after the broker acted on "
+                                       "what was on its way (`detail`); the client will notice.",
     WorldEventKind.REQUEST_SENT:       "A client sends a request.",
     WorldEventKind.REQUEST_RECEIVED:   "A broker begins to handle a request.",
     WorldEventKind.REQUEST_LOST:       "A request never reaches its broker; `detail` says why.",

@@ -166,6 +166,7 @@ class Faults(Producers):
             for connection in stage.connections_over(link):
                 facts: Facts = {**stage.facts_of(client)}
                 facts["broker"], facts["connection"] = link.broker, connection.label
+                facts["detail"] = f"{'after' if acted else 'before'} the broker acted"
                 cause = stage.recorder.record(
                     WorldEventKind.CONNECTION_RESET, stage.kernel.now_ms, None, **facts
                 )

@@ -105,7 +105,7 @@ CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.CONNECTION_OPENED:   "{client} connects to broker {broker}",
     WorldEventKind.CONNECTION_FAILED:   "{client} cannot connect to broker {broker}{because}",
     WorldEventKind.CONNECTION_CLOSED:   "{client} closes its connection to broker {broker}",
-    WorldEventKind.CONNECTION_RESET:    "a connection of {client} to broker {broker} breaks",
+    WorldEventKind.CONNECTION_RESET:    "a connection of {client} to broker {broker} breaks{because}",
     WorldEventKind.REQUEST_SENT:        "{client} sends {request} to broker {broker}",
     WorldEventKind.REQUEST_RECEIVED:    "broker {broker} handles {request} of {client}",
     WorldEventKind.REQUEST_LOST:        "{request} of {client} is lost{because}",

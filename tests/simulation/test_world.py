@@ -275,6 +275,16 @@ def test_a_connection_that_is_reset_is_opened_again(acted):
     assert of_kind(sim.events, "member_removed") == []
 
 
+@pytest.mark.parametrize(("acted", "words"), [(False, "before"), (True, "after")])
+def test_a_reset_is_told_with_whether_the_broker_had_acted(acted, words):
+    sim = a_world()
+
+    sim.reset_connections("ada", acted=acted)
+
+    told = {row.detail for row in of_kind(sim.events, "connection_reset")}
+    assert told == {f"{words} the broker acted"}
+
+
 def test_commits_wait_for_a_log_that_is_slow_and_go_on_when_it_is_healed():
     sim = a_world()
 
