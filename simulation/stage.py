@@ -27,6 +27,8 @@ from simulation.offsets_log import OffsetsLog
 from simulation.recorder import Recorder, Sink
 
 Quiet = Literal["skip", "play"]
+#: Whether something holds is asked so often though nothing happens.
+_LOOKS_MS = 1_000
 
 
 class FrozenClock(Protocol):
@@ -243,21 +245,44 @@ class Stage:
     # --- time ---
 
     def play(self, end_ms: int, holds: Callable[[], bool] | None = None) -> None:
-        """Run up to that time, or until something holds."""
-        kernel = self.kernel
+        """Run up to that time, or until something holds.
+
+        Whether it holds is asked when a millisecond is over in which something was recorded, and
+        at each whole second: at the same moments whether quiet time is skipped or played.
+        """
+        kernel, recorder = self.kernel, self.recorder
         if holds is not None and holds():
             return
-        while (at_ms := kernel.next_at_ms()) is not None and at_ms <= end_ms:
-            if self.clock is not None and at_ms > self._shown_ms:
-                self.clock.tick((at_ms - self._shown_ms) / 1_000)
-                self._shown_ms = at_ms
-            kernel.step()
-            if self.failures or (holds is not None and holds()):
+        told = recorder.recorded
+        while kernel.now_ms < end_ms or self._is_present_left():
+            look_ms = end_ms
+            if holds is not None:
+                look_ms = min(end_ms, (kernel.now_ms // _LOOKS_MS + 1) * _LOOKS_MS)
+            next_ms = kernel.next_at_ms()
+            if next_ms is not None and next_ms <= look_ms:
+                self._show(next_ms)
+                kernel.step()
+            else:
+                self._show(look_ms)
+                kernel.now_ms = look_ms
+            if self.failures:
                 return
-        kernel.now_ms = end_ms
-        if self.clock is not None and end_ms > self._shown_ms:
-            self.clock.tick((end_ms - self._shown_ms) / 1_000)
-            self._shown_ms = end_ms
+            if holds is None or self._is_present_left():
+                continue
+            if recorder.recorded != told or kernel.now_ms % _LOOKS_MS == 0:
+                if holds():
+                    return
+                told = recorder.recorded
+
+    def _is_present_left(self) -> bool:
+        """Whether something else happens in the present millisecond."""
+        at_ms = self.kernel.next_at_ms()
+        return at_ms is not None and at_ms <= self.kernel.now_ms
+
+    def _show(self, now_ms: int) -> None:
+        if self.clock is not None and now_ms > self._shown_ms:
+            self.clock.tick((now_ms - self._shown_ms) / 1_000)
+            self._shown_ms = now_ms
 
     def settle(self) -> None:
         """Let everything that is only counted become rows."""

@@ -239,7 +239,10 @@ class Simulation(Faults):
         self._play(self.now_ms + milliseconds(duration))
 
     def run_until(self, holds: Callable[[], bool], *, within: Duration = "1h") -> None:
-        """Let time pass until this holds; not within that time: `TimeoutError`."""
+        """Let time pass until this holds; not within that time: `TimeoutError`.
+
+        It is asked whenever something has been recorded, and at each whole second.
+        """
         end_ms = self.now_ms + milliseconds(within)
         self._play(end_ms, holds)
         if not holds():

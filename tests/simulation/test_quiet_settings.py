@@ -108,3 +108,28 @@ def test_both_ways_agree_where_beats_are_far_apart(settings):
         sim.run_for("2m")
 
     assert differ(script) is None
+
+
+@pytest.mark.parametrize("until_ms", [60_000, 61_234])
+def test_both_ways_stop_at_the_same_time_when_a_time_is_waited_for(until_ms):
+    def script(sim: Simulation) -> None:
+        a_group(sim, "ada", "bea")
+        sim.run_until(lambda: sim.now_ms >= until_ms)
+        sim.append("orders", 1)
+        sim.run_for("1m")
+
+    assert differ(script) is None
+
+
+def test_both_ways_stop_at_the_same_time_when_heartbeats_are_waited_for():
+    def has_beaten_often(sim: Simulation) -> bool:
+        beats = [row.count or 0 for row in sim.events if row.kind == "heartbeats_answered"]
+        return sum(beats) > 60
+
+    def script(sim: Simulation) -> None:
+        a_group(sim, "ada", "bea")
+        sim.run_until(lambda: has_beaten_often(sim))
+        sim.append("orders", 1)
+        sim.run_for("1m")
+
+    assert differ(script) is None
