@@ -1,8 +1,9 @@
 """What goes wrong and right again: as verbs of a script, in pairs, and as data.
 
-Each fault between a client and a broker, of a broker or of a log is a row `fault_started`, and its
-healing a row `fault_healed` with the same words. Crashes and pauses of consumers have rows of their
-own.
+Each fault between a client and a broker or of a log is a row `fault_started`, and its healing a row
+`fault_healed` with the same words, whose cause is that first row. Faults may overlap: each holds
+until its own end. What begins one gives back how to end that one; the verb of the other half of the
+pair ends all of its kind. Crashes and pauses have rows of their own.
 """
 
 from __future__ import annotations
@@ -88,75 +89,89 @@ class Fault:
             raise TypeError(f"target of {self.verb} must be {words}, not {value!r}")
 
 
+@define(eq=False)
+class Ongoing:
+    """A fault that has begun: of a link or of a shard, named in words, and what it does there."""
+
+    verb: str
+    place: Link | int
+    words: str
+    client: str | None
+    effect: Any
+    row: int
+
+
+#: Ends one fault, if nothing else has ended it.
+Heal = Callable[[], None]
+
+
 @define(eq=False, kw_only=True)
 class Faults(Producers):
     """Verbs of a script that disturb a run."""
 
-    _faults: dict[str, int] = field(factory=dict, init=False)
+    _ongoing: list[Ongoing] = field(factory=list, init=False)
     _drawn: int = field(default=0, init=False)
 
     # --- links ---
 
-    def partition(self, client: str, *brokers: int, one_way: str | None = None) -> None:
+    def partition(self, client: str, *brokers: int, one_way: str | None = None) -> Heal:
         """Let the links between a client and these brokers go silent; no brokers means all.
 
         `one_way` is "to_broker" or "to_client": what is silent. Without it, both are.
         """
         if one_way not in (None, "to_broker", "to_client"):
             raise ValueError(f"one_way must be to_broker or to_client, not {one_way!r}")
-        for link in self._links(client, brokers):
-            self._begin(f"partition {client} from broker {link.broker}", client)
-            self.stage.before_touching_client(client)
-            self._disturb(link)
-            link.is_silent_to_broker = one_way in (None, "to_broker")
-            link.is_silent_to_client = one_way in (None, "to_client")
+        ways = ("to_broker", "to_client") if one_way is None else (one_way,)
+        begun = [
+            self._begin(
+                "partition", link, f"partition {client} from broker {link.broker}", client, ways
+            )
+            for link in self._links(client, brokers)
+        ]
         self.stage.show_links(client)
+        return partial(self._end, begun)
 
     def repair(self, client: str, *brokers: int) -> None:
         """Let them speak again; what waited on the way goes on."""
-        for link in self._links(client, brokers):
-            self._heal(f"partition {client} from broker {link.broker}", client)
-            link.changed_ms = self.stage.kernel.now_ms
-            link.is_silent_to_broker = link.is_silent_to_client = False
-            link.release()
-        self.stage.show_links(client)
+        self._end(self._of_links("partition", client, brokers))
 
-    def hold(self, client: str, *brokers: int, request: str = "") -> None:
+    def hold(self, client: str, *brokers: int, request: str = "") -> Heal:
         """Let requests of a client not arrive, those of one kind if it is given.
 
         What is sent behind such a request on the same connection waits with it, as TCP has it.
         """
-        _require_kind(request)
-        for link in self._links(client, brokers):
-            self._begin(f"hold {request or 'all'} of {client} to broker {link.broker}", client)
-            self.stage.before_touching_client(client)
-            self._disturb(link)
-            link.held_kinds.add(request)
+        begun = [
+            self._begin(
+                "hold",
+                link,
+                f"hold {request or 'all'} of {client} to broker {link.broker}",
+                client,
+                request,
+            )
+            for link in self._links(client, brokers)
+        ]
+        return partial(self._end, begun)
 
     def release(self, client: str, *brokers: int, request: str = "") -> None:
         """Let them arrive now."""
-        _require_kind(request)
-        for link in self._links(client, brokers):
-            self._heal(f"hold {request or 'all'} of {client} to broker {link.broker}", client)
-            link.changed_ms = self.stage.kernel.now_ms
-            link.held_kinds.discard(request)
-            link.release()
+        held = self._of_links("hold", client, brokers)
+        self._end([each for each in held if each.effect == request])
 
-    def slow(self, client: str, *brokers: int, by: Duration = "200ms") -> None:
-        """Let every message between a client and these brokers take so much longer."""
-        for link in self._links(client, brokers):
-            self._begin(f"slow {client} to broker {link.broker}", client)
-            self.stage.before_touching_client(client)
-            self._disturb(link)
-            link.extra_ms = milliseconds(by)
+    def slow(self, client: str, *brokers: int, by: Duration = "200ms") -> Heal:
+        """Let every message between a client and these brokers take so much longer.
+
+        Where a link is slow for several reasons, it is as slow as the worst of them.
+        """
+        by_ms = milliseconds(by)
+        begun = [
+            self._begin("slow", link, f"slow {client} to broker {link.broker}", client, by_ms)
+            for link in self._links(client, brokers)
+        ]
+        return partial(self._end, begun)
 
     def normal(self, client: str, *brokers: int) -> None:
         """Let them be as fast as before."""
-        for link in self._links(client, brokers):
-            self._heal(f"slow {client} to broker {link.broker}", client)
-            self.stage.before_touching_client(client)
-            self._disturb(link)
-            link.extra_ms = 0
+        self._end(self._of_links("slow", client, brokers))
 
     def reset_connections(self, client: str, *brokers: int, acted: bool = False) -> None:
         """Break a client's connections: before the broker acts on what is on its way, or after."""
@@ -221,28 +236,23 @@ class Faults(Producers):
         stage.move_shard(shard, to, milliseconds(load), None)
         stage.on_cluster_changed()
 
-    def fail_append(self, group: str) -> None:
+    def fail_append(self, group: str) -> Heal:
         """Let every write to the log that holds a group fail."""
-        shard = self.stage.shard_of(group)
-        self.stage.wake_shard(shard)
-        self._begin(f"fail_append {group}", None)
-        self.stage.trouble.failing.add(shard)
+        return self._trouble("fail_append", group, None)
 
-    def slow_append(self, group: str, *, by: Duration = "1s") -> None:
+    def slow_append(self, group: str, *, by: Duration = "1s") -> Heal:
         """Let every write to the log that holds a group take so long."""
-        shard = self.stage.shard_of(group)
-        self.stage.wake_shard(shard)
-        self._begin(f"slow_append {group}", None)
-        self.stage.trouble.slow_ms[shard] = milliseconds(by)
+        return self._trouble("slow_append", group, milliseconds(by))
 
     def heal_append(self, group: str) -> None:
-        """Let writes be as they should."""
+        """Let writes be as they should, as far as this group was meant."""
+        words = (f"fail_append {group}", f"slow_append {group}")
+        self._end([each for each in self._ongoing if each.words in words])
+
+    def _trouble(self, verb: str, group: str, effect: int | None) -> Heal:
         shard = self.stage.shard_of(group)
-        for verb in ("fail_append", "slow_append"):
-            if f"{verb} {group}" in self._faults:
-                self._heal(f"{verb} {group}", None)
-        self.stage.trouble.failing.discard(shard)
-        self.stage.trouble.slow_ms.pop(shard, None)
+        self.stage.wake_shard(shard)
+        return partial(self._end, [self._begin(verb, shard, f"{verb} {group}", None, effect)])
 
     # --- as data ---
 
@@ -250,13 +260,7 @@ class Faults(Producers):
         """Let a fault happen at its time and be healed at the end of it."""
         if isinstance(fault.target, int):
             self.stage.require_broker(fault.target)
-        at_ms = milliseconds(fault.at)
-        self.at(at_ms, partial(_apply, self, fault.verb, fault.target, fault.options))
-        if fault.lasts is not None:
-            # Who holds one kind of request must release that kind.
-            kind = {name: value for name, value in fault.options.items() if name == "request"}
-            heal = partial(_apply, self, PAIRS[fault.verb], fault.target, kind)
-            self.at(at_ms + milliseconds(fault.lasts), heal)
+        self.at(fault.at, partial(_happen, self, fault))
 
     def faults_at_a_rate(  # type: ignore[misc] # noqa: PLR0913 (mixed into it; each is named)
         self: Simulation,
@@ -302,40 +306,87 @@ class Faults(Producers):
             for broker in (brokers or self.stage.broker_ids)
         ]
 
+    def _of_links(self, verb: str, client: str, brokers: tuple[int, ...]) -> list[Ongoing]:
+        links = self._links(client, brokers)
+        return [each for each in self._ongoing if each.verb == verb and each.place in links]
+
+    def _begin(
+        self, verb: str, place: Link | int, words: str, client: str | None, effect: object
+    ) -> Ongoing:
+        stage = self.stage
+        row = stage.recorder.record(
+            WorldEventKind.FAULT_STARTED, stage.kernel.now_ms, None, client=client, detail=words
+        )
+        ongoing = Ongoing(verb, place, words, client, effect, row)
+        self._ongoing.append(ongoing)
+        self._let_be_felt(ongoing)
+        return ongoing
+
+    def _end(self, faults: list[Ongoing]) -> None:
+        """End these, as far as nothing else has ended them."""
+        stage = self.stage
+        for each in faults:
+            if each not in self._ongoing:
+                continue
+            if each.client is not None:
+                stage.before_touching_client(each.client)
+            stage.recorder.record(
+                WorldEventKind.FAULT_HEALED,
+                stage.kernel.now_ms,
+                each.row,
+                client=each.client,
+                detail=each.words,
+            )
+            self._ongoing.remove(each)
+            self._let_be_felt(each)
+            if isinstance(each.place, Link):
+                each.place.release()
+        for client in dict.fromkeys(each.client for each in faults if each.verb == "partition"):
+            assert client is not None
+            stage.show_links(client)
+
+    def _let_be_felt(self, fault: Ongoing) -> None:
+        """Let its place be as all that goes on there makes it, now that this begins or ends."""
+        place = fault.place
+        if isinstance(place, Link):
+            self.stage.before_touching_client(place.client)
+            self._disturb(place)
+            ways = [way for each in self._at("partition", place) for way in each.effect]
+            place.is_silent_to_broker = "to_broker" in ways
+            place.is_silent_to_client = "to_client" in ways
+            place.held_kinds = {each.effect for each in self._at("hold", place)}
+            place.extra_ms = max((each.effect for each in self._at("slow", place)), default=0)
+            return
+        trouble = self.stage.trouble
+        trouble.failing.discard(place)
+        trouble.slow_ms.pop(place, None)
+        if self._at("fail_append", place):
+            trouble.failing.add(place)
+        if slow := self._at("slow_append", place):
+            trouble.slow_ms[place] = max(each.effect for each in slow)
+
+    def _at(self, verb: str, place: Link | int) -> list[Ongoing]:
+        return [each for each in self._ongoing if each.verb == verb and each.place == place]
+
     def _disturb(self, link: Link) -> None:
         link.changed_ms = self.stage.kernel.now_ms
         for connection in self.stage.connections_over(link):
             self.stage.idle.on_disturbed(connection)
 
-    def _begin(self, words: str, client: str | None) -> None:
-        stage = self.stage
-        self._faults[words] = stage.recorder.record(
-            WorldEventKind.FAULT_STARTED, stage.kernel.now_ms, None, client=client, detail=words
-        )
 
-    def _heal(self, words: str, client: str | None) -> None:
-        stage = self.stage
-        if client is not None:
-            stage.before_touching_client(client)
-        stage.recorder.record(
-            WorldEventKind.FAULT_HEALED,
-            stage.kernel.now_ms,
-            self._faults.pop(words, None),
-            client=client,
-            detail=words,
-        )
+def _happen(sim: Simulation, fault: Fault) -> None:
+    """Let a fault begin, and end when it has lasted."""
+    heal = _apply(sim, fault.verb, fault.target, fault.options)
+    if fault.lasts is not None:
+        sim.after(fault.lasts, heal or partial(_apply, sim, PAIRS[fault.verb], fault.target, {}))
 
 
-def _require_kind(request: str) -> None:
-    if request and request not in _REQUESTS:
-        raise ValueError(f"request must be one of {', '.join(_REQUESTS)}, not {request!r}")
-
-
-def _apply(sim: Simulation, verb: str, target: str | int, options: Mapping[str, Any]) -> None:
+def _apply(
+    sim: Simulation, verb: str, target: str | int, options: Mapping[str, Any]
+) -> Heal | None:
     """Do it, unless the run has made it pointless: who is dead cannot be paused."""
-    act: Callable[..., object] = getattr(sim, verb)
-    if _makes_sense(sim, verb, target):
-        act(target, **options)
+    act: Callable[..., Heal | None] = getattr(sim, verb)
+    return act(target, **options) if _makes_sense(sim, verb, target) else None
 
 
 def _makes_sense(sim: Simulation, verb: str, target: str | int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
+from simulation.faults import Heal
 from simulation.raw_member import RawMember
 from simulation.scenarios import actions, disturbances
 from simulation.scenarios.actions import Action, Send
@@ -169,45 +170,33 @@ class Stagehands:
     def _partition(self, action: disturbances.Partition) -> Undo:
         names, brokers = self._link(action)
         one_way = None if action.one_way is None else action.one_way.value
-        for name in names:
-            self.sim.partition(name, *brokers, one_way=one_way)
-        return partial(self._repair_all, names, brokers)
+        return _all([self.sim.partition(name, *brokers, one_way=one_way) for name in names])
 
     def _repair(self, action: disturbances.Repair) -> Undo:
-        self._repair_all(*self._link(action))
-        return None
-
-    def _repair_all(self, names: list[str], brokers: tuple[int, ...]) -> None:
+        names, brokers = self._link(action)
         for name in names:
             self.sim.repair(name, *brokers)
+        return None
 
     def _hold(self, action: disturbances.Hold) -> Undo:
         names, brokers = self._link(action)
-        for name in names:
-            self.sim.hold(name, *brokers, request=action.request)
-        return partial(self._release_all, names, brokers, action.request)
+        return _all([self.sim.hold(name, *brokers, request=action.request) for name in names])
 
     def _release(self, action: disturbances.Release) -> Undo:
-        self._release_all(*self._link(action), action.request)
-        return None
-
-    def _release_all(self, names: list[str], brokers: tuple[int, ...], request: str) -> None:
+        names, brokers = self._link(action)
         for name in names:
-            self.sim.release(name, *brokers, request=request)
+            self.sim.release(name, *brokers, request=action.request)
+        return None
 
     def _slow(self, action: disturbances.Slow) -> Undo:
         names, brokers = self._link(action)
-        for name in names:
-            self.sim.slow(name, *brokers, by=action.by)
-        return partial(self._normal_all, names, brokers)
+        return _all([self.sim.slow(name, *brokers, by=action.by) for name in names])
 
     def _normal(self, action: disturbances.Normal) -> Undo:
-        self._normal_all(*self._link(action))
-        return None
-
-    def _normal_all(self, names: list[str], brokers: tuple[int, ...]) -> None:
+        names, brokers = self._link(action)
         for name in names:
             self.sim.normal(name, *brokers)
+        return None
 
     def _reset_connections(self, action: disturbances.ResetConnections) -> Undo:
         names, brokers = self._link(action)
@@ -260,12 +249,10 @@ class Stagehands:
                 self.sim.restart_broker(broker, load=load_ms)
 
     def _fail_append(self, action: disturbances.FailAppend) -> Undo:
-        self.sim.fail_append(action.group)
-        return partial(self.sim.heal_append, action.group)
+        return self.sim.fail_append(action.group)
 
     def _slow_append(self, action: disturbances.SlowAppend) -> Undo:
-        self.sim.slow_append(action.group, by=action.by)
-        return partial(self.sim.heal_append, action.group)
+        return self.sim.slow_append(action.group, by=action.by)
 
     def _heal_append(self, action: disturbances.HealAppend) -> Undo:
         self.sim.heal_append(action.group)
@@ -332,3 +319,13 @@ class Stagehands:
         if topic is not None and action.partition < len(topic.logs):
             self.sim.truncate(action.topic, action.partition, action.before)
         return None
+
+
+def _all(heals: list[Heal]) -> Undo:
+    """How to end every one of these faults."""
+
+    def heal() -> None:
+        for each in heals:
+            each()
+
+    return heal

@@ -7,7 +7,7 @@ import pytest
 from client.applications import CommitMode, PollLoop
 from client.workloads import ConstantTime
 from simulation.events import Row
-from simulation.world import Simulation
+from simulation.world import Fault, Simulation
 
 
 def of_kind(sim: Simulation, *kinds: str) -> list[Row]:
@@ -121,3 +121,104 @@ def test_a_broker_that_is_up_cannot_be_restarted():
 
     with pytest.raises(ValueError, match="broker 1 is up already"):
         sim.restart_broker(1)
+
+
+# --- faults that overlap ---
+
+
+def a_disturbed_group(*faults: Fault) -> Simulation:
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=1)
+    sim.consumers("checkout", "ada", topics=["orders"])
+    for fault in faults:
+        sim.fault(fault)
+    return sim
+
+
+def spans(sim: Simulation, words: str) -> list[tuple[int, int]]:
+    """From when to when each fault of these words held, by its healing's cause."""
+    rows = sim.events
+    return sorted(
+        (rows[row.cause - 1].at_ms, row.at_ms)
+        for row in of_kind(sim, "fault_healed")
+        if row.detail == words and row.cause is not None
+    )
+
+
+def test_two_partitions_of_one_client_hold_each_until_its_own_end():
+    sim = a_disturbed_group(
+        Fault(verb="partition", target="ada", at="10s", lasts="10s"),
+        Fault(verb="partition", target="ada", at="12s", lasts="60s"),
+    )
+    link = sim.stage.network.link("ada", 1)
+
+    sim.run_for("30s")
+    was_silent = link.is_silent_to_broker
+    sim.run_for("60s")
+
+    assert (was_silent, link.is_silent_to_broker) == (True, False)
+    assert spans(sim, "partition ada from broker 1") == [(10_000, 20_000), (12_000, 72_000)]
+
+
+def test_a_link_that_is_cut_one_way_and_then_the_other_is_cut_both_ways():
+    sim = a_disturbed_group()
+    link = sim.stage.network.link("ada", 1)
+
+    sim.partition("ada", 1, one_way="to_broker")
+    sim.partition("ada", 1, one_way="to_client")
+
+    assert (link.is_silent_to_broker, link.is_silent_to_client) == (True, True)
+
+
+def test_a_repair_ends_every_partition_of_a_link():
+    sim = a_disturbed_group()
+    sim.partition("ada", 1, one_way="to_broker")
+    sim.run_for("1s")
+    sim.partition("ada", 1)
+
+    sim.run_for("1s")
+    sim.repair("ada", 1)
+
+    assert sim.stage.network.link("ada", 1).is_clear
+    assert spans(sim, "partition ada from broker 1") == [(0, 2_000), (1_000, 2_000)]
+
+
+def test_writes_go_on_being_slow_when_they_no_longer_fail():
+    sim = a_disturbed_group(
+        Fault(verb="fail_append", target="checkout", at="10s", lasts="5s"),
+        Fault(verb="slow_append", target="checkout", at="12s", lasts="60s"),
+    )
+    shard = sim.stage.shard_of("checkout")
+
+    sim.run_for("20s")
+
+    assert shard not in sim.stage.trouble.failing
+    assert sim.stage.trouble.slow_ms == {shard: 1_000}
+
+
+def test_two_groups_of_one_log_are_healed_apart():
+    sim = Simulation(seed=1)
+    first = "g0"
+    shard = sim.stage.shard_of(first)
+    second = next(f"g{n}" for n in range(1, 500) if sim.stage.shard_of(f"g{n}") == shard)
+    sim.fail_append(first)
+    sim.fail_append(second)
+
+    sim.heal_append(first)
+    is_failing = shard in sim.stage.trouble.failing
+    sim.heal_append(second)
+
+    assert is_failing
+    assert shard not in sim.stage.trouble.failing
+
+
+def test_a_link_is_as_slow_as_the_worst_that_slows_it():
+    sim = a_disturbed_group()
+    link = sim.stage.network.link("ada", 1)
+
+    heal_worst = sim.slow("ada", 1, by="2s")
+    sim.slow("ada", 1, by="500ms")
+    worst_ms = link.extra_ms
+    heal_worst()
+
+    assert (worst_ms, link.extra_ms) == (2_000, 500)
