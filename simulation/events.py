@@ -110,8 +110,8 @@ KINDS: Mapping[Kind, str] = {
                                        "records in each `duration_ms`: at t it ends at `offset` + "
                                        "(t - `at_ms`) * `count` // `duration_ms`, until its next "
                                        "such row. With `count` 0 it stands still.",
-    WorldEventKind.LOG_START_MOVED:    "Records before `offset` are gone because the script deleted "
-                                       "them; what retention takes has no row.",
+    WorldEventKind.LOG_START_MOVED:    "Records before `offset` are gone because the script "
+                                       "deleted them; what retention takes has no row.",
     WorldEventKind.CONSUMER_STARTED:   "A consumer begins its work.",
     WorldEventKind.CONSUMER_STOPPING:  "A consumer is asked to close; `detail` says how.",
     WorldEventKind.CONSUMER_STOPPED:   "A consumer's application has ended; `error` is what it "
