@@ -63,10 +63,9 @@ class Watch:
         for handle in self._handlers.get(row.kind, ()):
             handle(row)
 
-    @property
-    def awaits_rest(self) -> bool:
-        """Whether the last disturbance was too short a time ago to ask for rest."""
-        return self._liveness is not None and self._liveness.is_waiting
+    def verdict(self, ended_ms: int) -> str | None:
+        """What is to be said of liveness when the run is over; None if it was not asked for."""
+        return None if self._liveness is None else self._liveness.verdict(ended_ms)
 
     @property
     def violations(self) -> tuple[Violation, ...]:

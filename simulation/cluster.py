@@ -33,6 +33,12 @@ def host_of(broker: int) -> str:
     return f"broker{broker}"
 
 
+def replicas_of(brokers: tuple[int, ...], partition: int) -> tuple[int, ...]:
+    """The brokers that have a partition of a topic; the first that is up leads it."""
+    first = partition % len(brokers)
+    return (brokers[first:] + brokers[:first])[:REPLICAS_MAX]
+
+
 @define(eq=False)
 class SimulatedTopic:
     """A topic: its logs, and who leads them."""
@@ -95,8 +101,7 @@ class SimulatedCluster:
         if total < len(topic.logs):
             raise ValueError(f"{name} has {len(topic.logs)} partitions, not fewer than {total}")
         for partition in range(len(topic.logs), total):
-            first = partition % len(self.brokers)
-            replicas = (self.brokers[first:] + self.brokers[:first])[:REPLICAS_MAX]
+            replicas = replicas_of(self.brokers, partition)
             topic.logs.append(PartitionLog(topic.retention_ms))
             topic.replicas.append(replicas)
             topic.leaders.append(next((each for each in replicas if each in self.up), None))

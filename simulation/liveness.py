@@ -11,6 +11,9 @@ heartbeat and of new partitions when its metadata is too old; and a new coordina
 One hole is Kafka's own (KIP-814): a static leader that comes back is told to keep the assignment of
 before, and what has become of the topics until then is old news to it. Partitions that came to be
 between that assignment and its return wait for the next rebalance, and are not asked for.
+
+A run that ends before the time is up is judged by its end: at rest, liveness is kept; otherwise it
+is open, which is said and held against nobody.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from attrs import define, field, frozen
 
 from client.settings import ConsumerConfig
 from coordinator import GroupState
+from simulation.cluster import replicas_of
 from simulation.events import DISTURBANCES, EventKind, Kind, Row, WorldEventKind
 from simulation.folds.places import Handler, Place, place_of
 from simulation.folds.rosters import Rosters, replaced_id
@@ -32,6 +36,8 @@ from simulation.violations import Checker
 JOIN_GRACE_MS = 5_000
 #: Back-offs are stretched by up to a fifth.
 _JITTER_MOST = 1.2
+#: More partitions than this are counted, not listed.
+_LISTED_MAX = 6
 
 _BY_WORD: Mapping[str, Kind] = {kind.value: kind for kind in (*EventKind, *WorldEventKind)}
 
@@ -52,6 +58,8 @@ class Patience:
     script_ends_ms: int = 0
     #: By consumer: the names of the topics that it subscribes to, as a regular expression.
     topics: Mapping[str, str] = field(factory=dict)
+    #: All brokers there are, in order; without them, nobody asks who leads a partition.
+    brokers: tuple[int, ...] = ()
 
     @property
     def settle_ms(self) -> int:
@@ -76,6 +84,7 @@ class Patience:
         topics: Mapping[str, str],
         load_ms: int = 0,
         script_ends_ms: int = 0,
+        brokers: tuple[int, ...] = (),
     ) -> Patience:
         """With consumers of these settings."""
         all_of = list(configs)
@@ -94,6 +103,7 @@ class Patience:
             load_ms=load_ms,
             script_ends_ms=script_ends_ms,
             topics=topics,
+            brokers=brokers,
         )
 
 
@@ -117,6 +127,9 @@ class Liveness(Checker):
     rosters: Rosters = field(factory=Rosters, kw_only=True)
     _due_ms: int | None = None
     _last: Row | None = None
+    #: When a group last changed its state, or a partition its owner.
+    _moved_ms: int = 0
+    _down: set[int] = field(factory=set)
     _open_faults: dict[str, int] = field(factory=dict)
     _running: dict[str, Running] = field(factory=dict)
     _partitions: dict[str, int] = field(factory=dict)
@@ -134,6 +147,10 @@ class Liveness(Checker):
         """Disturbances, who runs, which partitions there are and whose they are."""
         return {
             **{_BY_WORD[word]: self._on_disturbance for word in sorted(DISTURBANCES)},
+            WorldEventKind.BROKER_CRASHED: self._on_broker,
+            WorldEventKind.BROKER_RESTARTED: self._on_broker,
+            EventKind.STATE_CHANGED: self._on_move,
+            EventKind.GROUP_LOADED: self._on_move,
             EventKind.ASSIGNMENT_STORED: self._on_assignment,
             EventKind.LEADER_ELECTED: self._on_leader,
             EventKind.MEMBER_REPLACED: self._on_return,
@@ -143,10 +160,24 @@ class Liveness(Checker):
             WorldEventKind.PARTITION_LOST: self._on_stop,
         }
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether there has been a disturbance since the last judgement."""
-        return self._due_ms is not None
+    def verdict(self, ended_ms: int) -> str:
+        """What can be said of liveness when the run is over: kept, violated, or open."""
+        if self.found:
+            return f"violated: {'; '.join(each.seen for each in self.found)}"
+        unrest, last_ms = self.unrest(), self._last_ms()
+        if not unrest:
+            settled_ms = max(0, self._moved_ms - last_ms)
+            return f"kept: settled {_seconds(settled_ms)} after the last disturbance"
+        why = "; ".join(unrest)
+        if self._open_faults:
+            faults = ", ".join(self._open_faults)
+            return f"not judged: {why}, and a fault was never healed: {faults}"
+        if self._due_ms is None:
+            return f"kept: settled in time after the last disturbance; later {why}"
+        return (
+            f"open: not settled {_seconds(ended_ms - last_ms)} after the last disturbance; it may"
+            f" take up to {_seconds(self.patience.settle_ms)}: {why}"
+        )
 
     def before(self, row: Row) -> None:
         """Time has come to this row: was there rest in time?"""
@@ -159,9 +190,24 @@ class Liveness(Checker):
 
     def _on_disturbance(self, row: Row) -> None:
         self._last = row
-        last_ms = max(row.at_ms, self.patience.script_ends_ms)
-        self._due_ms = last_ms + self.patience.settle_ms
+        self._due_ms = self._last_ms() + self.patience.settle_ms
         self._learn(WorldEventKind(row.kind), row)
+
+    def _last_ms(self) -> int:
+        """When it was disturbed last."""
+        return max(0 if self._last is None else self._last.at_ms, self.patience.script_ends_ms)
+
+    def _on_broker(self, row: Row) -> None:
+        self._on_disturbance(row)
+        change = (
+            self._down.add
+            if row.kind == WorldEventKind.BROKER_CRASHED.value
+            else self._down.discard
+        )
+        change(row.broker or 0)
+
+    def _on_move(self, row: Row) -> None:
+        self._moved_ms = row.at_ms
 
     def _learn(self, kind: WorldEventKind, row: Row) -> None:
         client, detail = row.client or "", row.detail or ""
@@ -202,11 +248,13 @@ class Liveness(Checker):
 
     def _on_assigned(self, row: Row) -> None:
         place = place_of(row)
+        self._on_move(row)
         if place is not None:
             self._owners[place] = row.client or ""
 
     def _on_stop(self, row: Row) -> None:
         place = place_of(row)
+        self._on_move(row)
         if place is not None and self._owners.get(place) == row.client:
             del self._owners[place]
 
@@ -215,33 +263,59 @@ class Liveness(Checker):
     def _judge(self, due_ms: int) -> None:
         if self._open_faults or self._last is None:
             return  # A fault that is never healed may keep a group from rest for ever.
+        for seen in self.unrest():
+            settle_ms = self.patience.settle_ms
+            told = f"{seen} at {due_ms} ms, {settle_ms} ms after the last disturbance"
+            self.blame(told, self._last)
+
+    def unrest(self) -> list[str]:
+        """What is not at rest now, in words: groups, partitions without owner or leader."""
         at_work = {name: each for name, each in self._running.items() if not each.is_paused}
+        found: list[str] = []
         for group in sorted({each.group for each in at_work.values()}):
-            state = self.rosters.of(group).state
-            if state != GroupState.STABLE.value:
-                self._complain(f"{group} is {state} at {due_ms} ms")
-                continue
-            wanted = [
+            topics = [
                 self.patience.topics.get(name, "")
                 for name, each in at_work.items()
                 if each.group == group
             ]
-            orphans = [
-                f"{topic}-{partition}"
+            wanted = [
+                (topic, partition)
                 for topic, count in sorted(self._partitions.items())
-                if any(re.fullmatch(topics, topic) for topics in wanted)
-                and not self._is_old_news(group, topic)
+                if any(re.fullmatch(each, topic) for each in topics)
                 for partition in range(count)
-                if Place(group, topic, partition) not in self._owners
             ]
-            if orphans:
-                self._complain(f"nobody of {group} owns {', '.join(orphans)} at {due_ms} ms")
+            state = self.rosters.of(group).state
+            leaderless = [place for place in wanted if self._is_leaderless(place[1])]
+            orphans = [
+                (topic, partition)
+                for topic, partition in wanted
+                if not self._is_old_news(group, topic)
+                and Place(group, topic, partition) not in self._owners
+            ]
+            if state != GroupState.STABLE.value:
+                found.append(f"{group} is {state}")
+            elif orphans:
+                found.append(f"nobody of {group} owns {_listed(orphans)}")
+            if leaderless:
+                found.append(f"no broker that is up leads {_listed(leaderless)}, wanted by {group}")
+        return found
+
+    def _is_leaderless(self, partition: int) -> bool:
+        brokers = self.patience.brokers
+        return bool(brokers) and self._down.issuperset(replicas_of(brokers, partition))
 
     def _is_old_news(self, group: str, topic: str) -> bool:
         """Whether a static leader came back after the topic had changed, and none has assigned."""
         assigned, returned = self._assigned.get(group, 0), self._returned.get(group, 0)
         return assigned < self._changed[topic] < returned
 
-    def _complain(self, seen: str) -> None:
-        assert self._last is not None
-        self.blame(f"{seen}, {self.patience.settle_ms} ms after the last disturbance", self._last)
+
+def _listed(places: list[tuple[str, int]]) -> str:
+    named = [f"{topic}-{partition}" for topic, partition in places]
+    if len(named) > _LISTED_MAX:
+        return f"{len(named)} partitions, such as {named[0]}"
+    return ", ".join(named)
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1_000:.1f} s"

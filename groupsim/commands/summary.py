@@ -10,6 +10,7 @@ from rich.text import Text
 
 from groupsim.commands.results import GroupFigures, groups_of
 from groupsim.commands.voice import Voice
+from simulation.liveness import Liveness
 from simulation.measures import MEASURES, Number, Rebalance
 from simulation.scenarios import RunResult, Scenario
 from simulation.scenarios.values import duration_text
@@ -172,3 +173,17 @@ def _print_verdict(voice: Voice, result: RunResult) -> None:
         voice.show(Text.assemble("  ", (word, style), f"  {each.text}  (it was {each.figure})"))
     for violation in result.violations:
         voice.show(Text.assemble("  ", ("FAIL", "bold red"), f"  {violation}"))
+    voice.line(f"  {_checked(result)}", style="yellow" if _is_open(result) else None)
+
+
+def _checked(result: RunResult) -> str:
+    """What the checkers say of the run, in one line."""
+    unsafe = sum(each.checker != Liveness.__name__ for each in result.violations)
+    safety = f"violated {counted(unsafe, 'time')}" if unsafe else "kept"
+    # What was violated has just been told by the violation itself.
+    is_violated = result.liveness.startswith("violated")
+    return f"safety {safety}; liveness {'violated' if is_violated else result.liveness}"
+
+
+def _is_open(result: RunResult) -> bool:
+    return result.liveness.startswith("open")

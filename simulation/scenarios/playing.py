@@ -230,7 +230,7 @@ def play(scenario: Scenario, **options: Unpack[PlayOptions]) -> RunResult:
         measures=measures,
         expectations=tuple(judge(text, measures, groups) for text in played.expect),
         violations=watch.violations,
-        liveness=_liveness(played, watch),
+        liveness=_liveness(played, watch, staged.sim.now_ms),
     )
 
 
@@ -291,6 +291,7 @@ def _patience(scenario: Scenario, topics: dict[str, str]) -> Patience | None:
         _configs(scenario, people),
         topics=topics,
         load_ms=max([1_000, *loads]) + max(stalls, default=0),
+        brokers=tuple(range(1, scenario.cluster.brokers + 1)),
     )
 
 
@@ -317,15 +318,10 @@ def _config(person: Person) -> ConsumerConfig:
     return consumer_config(given)
 
 
-def _liveness(scenario: Scenario, watch: Watch) -> str:
+def _liveness(scenario: Scenario, watch: Watch, ended_ms: int) -> str:
     if scenario.never_settles:
         return f"not asked for: {scenario.never_settles}"
-    if watch.patience is None:
-        return "not asked for: there is no consumer"
-    if watch.awaits_rest:
-        needed_s = watch.patience.settle_ms / 1_000
-        return f"not judged: the run ended within {needed_s:.1f} s of the last disturbance"
-    return "judged"
+    return watch.verdict(ended_ms) or "not asked for: there is no consumer"
 
 
 def simulation_of(

@@ -76,6 +76,14 @@ def test_the_summary_tells_what_people_ask_first(scenario):
         assert part in told
 
 
+def test_the_summary_says_in_one_line_whether_the_run_was_safe_and_came_to_rest(scenario):
+    rest = groupsim("run", scenario, "--variant", "eager").stdout
+    unrest = groupsim("run", scenario, "--variant", "eager", "--set", "run_for=25s").stdout
+
+    assert "  safety kept; liveness kept: settled 10." in rest
+    assert "  safety kept; liveness open: not settled 5.0 s after the last disturbance;" in unrest
+
+
 def test_several_variants_are_compared_measure_by_measure(scenario):
     told = groupsim("run", scenario).stdout
 
@@ -277,3 +285,45 @@ def test_a_long_run_says_now_and_then_how_far_it_is(capsys):
         "eager: 1.0 s of 9.0 s",
         "eager: 3.0 s of 9.0 s",
     ]
+
+
+# --- changes and variants ---
+
+TWO_SCRIPTS = """\
+cluster: {topics: {orders: {partitions: 4}}}
+groups: {checkout: {members: 2, subscribe: [orders]}}
+run_for: 30s
+variants:
+  dies: {script: [{at: 10s, crash: checkout-1}]}
+  stays: {}
+"""
+
+
+def test_a_change_that_one_variant_cannot_take_is_refused_before_any_is_played(tmp_path):
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO_SCRIPTS)
+
+    result = groupsim("run", file, "--set", "script.0.at=20s", "--out", tmp_path / "runs")
+
+    assert result.exit_code == 2
+    assert "--set script.0.at: in variant stays: " in result.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_change_that_only_the_chosen_variant_can_take_is_played(tmp_path):
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO_SCRIPTS)
+
+    result = groupsim("run", file, "--set", "script.0.at=20s", "--variant", "dies")
+
+    assert result.exit_code in (0, 1), result.output
+    assert "two: dies; seed 0" in result.stderr
+
+
+@pytest.mark.parametrize("change", ["expect=[a", "run_for={a: 1", "seed=!!x y"])
+def test_a_change_whose_value_cannot_be_read_is_named(scenario, change):
+    result = groupsim("run", scenario, "--set", change)
+
+    assert result.exit_code == 2
+    assert f"groupsim: --set {change.partition('=')[0]}: found " in result.stderr
+    assert "found found" not in result.stderr

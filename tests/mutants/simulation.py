@@ -217,7 +217,7 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/liveness.py",
-        inside="_judge",
+        inside="unrest",
         line="if state != GroupState.STABLE.value:",
         faulty="if state is None:",
         says="A group that rebalances for ever counts as being at rest.",

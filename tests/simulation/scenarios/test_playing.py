@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from attrs import evolve
 
@@ -90,6 +92,32 @@ def test_expectations_are_judged_with_their_figures():
     assert not result.held
 
 
+def test_a_run_that_ends_at_rest_has_kept_liveness_however_short_it_is():
+    liveness = a_scenario().play().liveness
+
+    assert re.fullmatch(r"kept: settled \d+\.\d s after the last disturbance", liveness)
+
+
+def test_a_run_that_ends_before_a_death_is_noticed_leaves_liveness_open_and_holds():
+    result = a_scenario(script=[{"at": "50s", "crash": "ada"}]).play()
+
+    assert result.liveness == (
+        "open: not settled 10.0 s after the last disturbance; it may take up to 993.6 s:"
+        " nobody of checkout owns orders-0"
+    )
+    assert result.held
+
+
+def test_a_cluster_that_is_wholly_dead_is_not_at_rest():
+    crashes = [{"at": "30s", "crash_broker": broker} for broker in (1, 2, 3)]
+
+    result = a_scenario(script=crashes).play()
+
+    assert result.liveness.startswith("open: not settled 30.0 s after the last disturbance")
+    assert "no broker that is up leads orders-0, orders-1" in result.liveness
+    assert not a_scenario(script=crashes, run_for="20m").play().held
+
+
 def test_rest_is_asked_for_when_the_run_goes_on_long_enough():
     quick = {
         "groups.checkout.settings": {
@@ -101,10 +129,12 @@ def test_rest_is_asked_for_when_the_run_goes_on_long_enough():
         }
     }
 
-    short, long = a_scenario(**quick), a_scenario(**quick, run_for="5m")
+    crashes = [{"at": "10s", "crash_broker": broker} for broker in (1, 2, 3)]
 
-    assert short.play().liveness.startswith("not judged: the run ended within")
-    assert long.play().liveness == "judged"
+    short, long = (a_scenario(**quick, script=crashes, run_for=each) for each in ("1m", "5m"))
+
+    assert short.play().liveness.startswith("open: ")
+    assert long.play().liveness.startswith("violated: no broker that is up leads")
 
 
 def test_a_scenario_may_say_why_its_groups_never_come_to_rest():
