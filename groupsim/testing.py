@@ -112,15 +112,8 @@ class ScenarioUnderTest:
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> ScenarioUnderTest:
         """The same with other values by their paths, which no variant takes back."""
-        changed = evolve(self.scenario, variants={}).with_overrides(
-            overrides, allow_python=self.allow_python
-        )
-        variants: Any = {name: {**own, **overrides} for name, own in self.scenario.variants.items()}
-        return evolve(
-            self,
-            scenario=evolve(changed, variants=variants),
-            overrides={**self.overrides, **overrides},
-        )
+        changed = self.scenario.with_overrides(overrides, allow_python=self.allow_python)
+        return evolve(self, scenario=changed, overrides={**self.overrides, **overrides})
 
     def play(self, **options: Unpack[PlayOptions]) -> RunResult:
         """Play it, or one of its variants, to its end; `held` of the result says how it went."""

@@ -11,6 +11,7 @@ import typer
 from typer.testing import Result
 
 from groupsim.cli import app
+from groupsim.commands.running import Wish, resolved
 from groupsim.commands.shipped import shipped
 from tests.groupsim.command import groupsim
 
@@ -73,3 +74,36 @@ def test_every_verb_is_there_that_is_named_in(page):
     verbs = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
     assert set(_SPAN.findall(page.read_text(encoding="utf-8"))) - verbs == set()
+
+
+_TO_CHANGE = re.compile(r"\*\*What to change and see\*\*(.*)", re.DOTALL)
+_FLAGS = re.compile(r"`(--(?:set|variant) [^`]*)`")
+
+
+def flags_to_try(page: Path) -> list[str]:
+    """What a scenario's page says one may add to `groupsim run`."""
+    return [
+        flags
+        for text in _TO_CHANGE.findall(page.read_text(encoding="utf-8"))
+        for flags in _FLAGS.findall(text)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        pytest.param(page.stem, flags, id=f"{page.stem} {' '.join(flags.split())}")
+        for page in sorted((ROOT / "docs" / "scenarios").glob("*.md"))
+        for flags in flags_to_try(page)
+    ],
+)
+def test_what_a_page_says_to_change_can_be_played_in_every_variant_that_it_means(name, flags):
+    words = shlex.split(flags)
+    given = list(zip(words[::2], words[1::2], strict=True))
+    wish = Wish(
+        scenario=name,
+        variants=[value for flag, value in given if flag == "--variant"],
+        changes=[value for flag, value in given if flag == "--set"],
+    )
+
+    assert resolved(wish).variant_names

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from groupsim.commands.failures import Terminated
 from groupsim.commands.progress import Reporter
@@ -20,7 +19,14 @@ from groupsim.commands.summary import print_summary
 from groupsim.commands.voice import Voice, print_json
 from simulation.errors import SimulationError
 from simulation.run_directory import sweep
-from simulation.scenarios import Limits, RunResult, Scenario, parse_override, play
+from simulation.scenarios import (
+    Limits,
+    RunResult,
+    Scenario,
+    ScenarioError,
+    parse_override,
+    play,
+)
 from simulation.scenarios.mistakes import nearest_to
 from simulation.scenarios.values import duration_text
 from simulation.world import Detail
@@ -57,13 +63,12 @@ def limits_of(**raised: int | None) -> Limits:
 def run(wish: Wish, *, is_json: bool) -> bool:
     """Play a scenario and print what came of it; True if all held."""
     voice = Voice()
-    whole = load(wish.scenario, allow_python=wish.allow_python, limits=wish.limits)
-    names = _chosen(whole, wish)
-    changed = _changed(whole, wish)
-    seed = whole.seed if wish.seed is None else wish.seed
+    changed = resolved(wish)
+    names = changed.variant_names
+    seed = changed.seed if wish.seed is None else wish.seed
     _refuse_old_runs(wish, names)
     voice.say(
-        f"{whole.name}: {', '.join(names)}; seed {seed};"
+        f"{changed.name}: {', '.join(names)}; seed {seed};"
         + (f" {' '.join(wish.changes)};" if wish.changes else "")
         + f" {duration_text(changed.run_for)} of virtual time"
     )
@@ -92,19 +97,27 @@ def _chosen(whole: Scenario, wish: Wish) -> list[str]:
     return [name for name in known if not wish.variants or name in wish.variants]
 
 
-def _changed(whole: Scenario, wish: Wish) -> Scenario:
-    """The scenario with the changes that were asked for, which no variant takes back."""
+def resolved(wish: Wish) -> Scenario:
+    """The scenario in the variants that are wanted, with the changes that were asked for.
+
+    Each of them can be played: nothing is found wrong after others have been.
+    """
+    whole = load(wish.scenario, allow_python=wish.allow_python, limits=wish.limits)
+    names = _chosen(whole, wish)
     changes = dict(_change(text) for text in wish.changes)
-    of_all: Any = {name: {**own, **changes} for name, own in whole.variants.items()}
-    changed = evolve(whole, variants={}).with_overrides(
-        changes, allow_python=wish.allow_python, limits=wish.limits
+    return whole.with_overrides(
+        changes, variants=names, called="--set", allow_python=wish.allow_python, limits=wish.limits
     )
-    return evolve(changed, variants=of_all)
 
 
 def _change(text: str) -> tuple[str, object]:
     try:
         return parse_override(text)
+    except ScenarioError as error:
+        (mistake,) = error.mistakes
+        raise SimulationError(
+            f"--set {text.partition('=')[0]}: {mistake.found}; {mistake.allowed}"
+        ) from error
     except ValueError as error:
         raise SimulationError(f"--set: {error}") from error
 

@@ -61,12 +61,33 @@ for _tag, _look, _first in _LOOKS:
 
 
 @frozen
+class Change:
+    """Another value at a place, and where it was asked for."""
+
+    place: Path
+    file: str
+    #: Where it stands in that file; empty if `file` says it all.
+    path: Path = ()
+    line: int | None = None
+
+    def told(self, path: Path) -> str:
+        """The place of a mistake that it led to, so that whoever asked for the change finds it."""
+        if not self.path:
+            return path_text(path)
+        if path[: len(self.place)] == self.place:
+            return path_text((*self.path, *path[len(self.place) :]))
+        return f"{path_text(self.path)}: {path_text(path)}"
+
+
+@frozen
 class Document:
     """Plain data, and the line of each value by its path."""
 
     file: str
     data: Any
     lines: Mapping[Path, int] = field(factory=dict)
+    #: What was changed in it last: whatever is wrong now was right before.
+    changes: tuple[Change, ...] = ()
 
     def line_of(self, path: Path) -> int | None:
         """The line of a value, or of the nearest one around it that has a line."""
@@ -76,15 +97,27 @@ class Document:
         return None
 
     def mistake(self, path: Path, found: str, allowed: str, nearest: str = "") -> Mistake:
-        """A mistake at a place of this document."""
+        """A mistake at a place of this document, or of the change that led to it."""
+        change = self._change_behind(path)
         return Mistake(
-            file=self.file,
-            line=self.line_of(path),
-            path=path_text(path),
+            file=self.file if change is None else change.file,
+            line=self.line_of(path) if change is None else change.line,
+            path=path_text(path) if change is None else change.told(path),
             found=found,
             allowed=allowed,
             nearest=nearest,
+            place=path,
         )
+
+    def _change_behind(self, path: Path) -> Change | None:
+        """The change that a mistake is in; else one within its place; else the last."""
+        for each in reversed(self.changes):
+            if path[: len(each.place)] == each.place:
+                return each
+        for each in self.changes:
+            if each.place[: len(path)] == path:
+                return each
+        return self.changes[-1] if self.changes else None
 
 
 def parse(text: str, file: str, limits: Limits) -> Document:
@@ -96,7 +129,7 @@ def parse(text: str, file: str, limits: Limits) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1
-        raise _refusal(file, line, f"found {error.problem}", "must be YAML") from error
+        raise _refusal(file, line, _problem(error), "must be YAML") from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise _refusal(file, line, "found a control character", "must be YAML") from error
@@ -112,6 +145,14 @@ def parse(text: str, file: str, limits: Limits) -> Document:
     if building.mistakes:
         raise ScenarioError(building.mistakes)
     return Document(file, data, building.lines)
+
+
+def _problem(error: yaml.MarkedYAMLError) -> str:
+    """What PyYAML says, as something that was found."""
+    problem = str(error.problem)
+    if problem == "but found another document":
+        return "found a second document"
+    return problem if problem.startswith("found ") else f"found what cannot be: {problem}"
 
 
 def parse_value(text: str) -> Any:  # noqa: ANN401 (whatever was written)

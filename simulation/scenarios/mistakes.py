@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from attrs import frozen
+from attrs import field, frozen
 
 from simulation.errors import SimulationError
 
@@ -47,6 +47,8 @@ class Mistake:
     found: str
     allowed: str
     nearest: str = ""
+    #: Where it is in the scenario as it would be played, whoever wrote it there.
+    place: Path = field(default=(), eq=False, repr=False)
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from simulation.scenarios.documents import Document, parse_value
+from attrs import evolve
+
+from simulation.scenarios.documents import Change, Document, parse_value
 from simulation.scenarios.mistakes import Path, Wrong, shown, unknown
 from simulation.scenarios.script import On
 from simulation.scenarios.settings import is_consumer_setting
@@ -31,17 +33,14 @@ def parse_override(text: str) -> tuple[str, Any]:
     return path.strip(), parse_value(value)
 
 
-def overridden(document: Document, path: str, value: object, line: int | None) -> Document:
-    """The same document with another value at a path, which stands on that line."""
-    data, lines = deepcopy(document.data), dict(document.lines)
+def overridden(document: Document, path: str, value: object, asked: Change) -> Document:
+    """The same document with another value at a path; `asked` says where that was asked for."""
+    data, changes = deepcopy(document.data), list(document.changes)
     _spell_out(data)
     for place in _places(data, path):
         _put(data, place, deepcopy(value))
-        for known in [each for each in lines if each[: len(place)] == place]:
-            del lines[known]
-        if line is not None:
-            lines[place] = line
-    return Document(document.file, data, lines)
+        changes.append(evolve(asked, place=place))
+    return evolve(document, data=data, changes=tuple(changes))
 
 
 def _spell_out(data: Any) -> None:  # noqa: ANN401 (plain data)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from simulation.scenarios.checking import check
-from simulation.scenarios.documents import Document, parse
+from simulation.scenarios.documents import Change, Document, parse
 from simulation.scenarios.limits import Limits
-from simulation.scenarios.mistakes import Mistake, Path, ScenarioError, Wrong
+from simulation.scenarios.mistakes import Mistake, Path, ScenarioError, Wrong, path_text
 from simulation.scenarios.overrides import overridden
 from simulation.scenarios.structuring import structure
 
@@ -63,19 +65,89 @@ def read(
 
 
 def with_changes(
-    document: Document, changes: Mapping[str, Any], around: Path = ()
+    document: Document, changes: Mapping[str, Any], asked: Callable[[str], Change]
 ) -> tuple[Document, list[Mistake]]:
-    """The document with other values by their paths; a path that leads nowhere is a mistake."""
+    """The document with other values by their paths; a path that leads nowhere is a mistake.
+
+    Whatever is wrong with it then is told of the change that led to it: `asked` says where the
+    change of a path was asked for.
+    """
     mistakes = []
-    changed = document
+    changed = evolve(document, changes=())
     for path, value in changes.items():
-        place = (*around, path) if around else (path,)
-        line = document.line_of(place) if around else None
+        origin = asked(str(path))
         try:
-            changed = overridden(changed, str(path), value, line)
+            changed = overridden(changed, str(path), value, origin)
         except Wrong as wrong:
-            mistakes.append(document.mistake(place, wrong.found, wrong.allowed, wrong.nearest))
+            mistakes.append(
+                Mistake(
+                    file=origin.file,
+                    line=origin.line,
+                    path=path_text(origin.path),
+                    found=wrong.found,
+                    allowed=wrong.allowed,
+                    nearest=wrong.nearest,
+                    place=(str(path),),
+                )
+            )
     return changed, mistakes
+
+
+def in_variant(document: Document, name: str) -> Callable[[str], Change]:
+    """Where the changes of a variant stand."""
+
+    def asked(path: str) -> Change:
+        place = ("variants", name, path)
+        return Change((), document.file, place, document.line_of(place))
+
+    return asked
+
+
+def with_overrides(  # noqa: PLR0913 (each is named where it is called)
+    document: Document,
+    variants: Mapping[str, Mapping[str, Any]],
+    overrides: Mapping[str, Any],
+    kind: type[Scenario],
+    *,
+    called: str,
+    limits: Limits,
+    allow_python: bool,
+) -> Scenario:
+    """The scenario with other values, in whichever of these variants; each of them is tried.
+
+    A scenario with variants need not be able to take the changes without them.
+    """
+
+    def asked(path: str) -> Change:
+        return Change((), f"{called} {path}")
+
+    common = without_variants(document)
+    changed, mistakes = with_changes(common, overrides, asked)
+    scenario, found = _read_one(changed, kind, limits=limits, allow_python=allow_python)
+    if not variants:
+        if mistakes or found or scenario is None:
+            raise ScenarioError(mistakes + found)
+        return scenario
+    wrong: dict[tuple[object, ...], tuple[Mistake, list[str]]] = {}
+    for name, own in variants.items():
+        of_variant, _ = with_changes(common, own, in_variant(document, name))
+        its, none = with_changes(of_variant, overrides, asked)
+        _, its_own = _read_one(its, kind, limits=limits, allow_python=allow_python)
+        for mistake in none + its_own:
+            wrong.setdefault((mistake.file, *_key(mistake)), (mistake, []))[1].append(name)
+    if wrong:
+        raise ScenarioError([_in_variants(*each, len(variants)) for each in wrong.values()])
+    if mistakes or found or scenario is None:
+        return read(common, kind, limits=limits, allow_python=allow_python)
+    return scenario
+
+
+def _in_variants(mistake: Mistake, names: list[str], count: int) -> Mistake:
+    """A mistake that only some variants have says which."""
+    if 1 < len(names) == count:
+        return mistake
+    where = f"in variant {' and '.join(names)}"
+    return evolve(mistake, path=f"{where}: {mistake.path}" if mistake.path else where)
 
 
 def _read_one(
@@ -108,7 +180,8 @@ def _mistakes_of_variant(  # noqa: PLR0913 (each is named where it is called)
     allow_python: bool,
 ) -> list[Mistake]:
     """What is wrong with a variant that is not wrong without it."""
-    changed, mistakes = with_changes(without_variants(document), changes, ("variants", name))
+    asked = in_variant(document, name)
+    changed, mistakes = with_changes(without_variants(document), changes, asked)
     _, found = _read_one(changed, kind, limits=limits, allow_python=allow_python)
     return mistakes + found
 
@@ -118,8 +191,8 @@ def without_variants(document: Document) -> Document:
     data = document.data
     if isinstance(data, Mapping):
         data = {key: value for key, value in data.items() if key != "variants"}
-    return Document(document.file, data, document.lines)
+    return evolve(document, data=data)
 
 
-def _key(mistake: Mistake) -> tuple[str, str, str]:
-    return mistake.path, mistake.found, mistake.allowed
+def _key(mistake: Mistake) -> tuple[Path, str, str]:
+    return mistake.place, mistake.found, mistake.allowed

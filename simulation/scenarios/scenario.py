@@ -18,7 +18,7 @@ from simulation.scenarios.limits import USUAL, Limits
 from simulation.scenarios.mistakes import Mistake, ScenarioError
 from simulation.scenarios.parts import Cluster, Group, says
 from simulation.scenarios.playing import PlayOptions, play, simulation_of
-from simulation.scenarios.reading import document_of, read, with_changes
+from simulation.scenarios.reading import document_of, read, with_overrides
 from simulation.scenarios.results import RunResult
 from simulation.scenarios.script import Entry
 from simulation.scenarios.structuring import unstructure
@@ -40,6 +40,11 @@ def _entries(value: Iterable[Entry]) -> tuple[Entry, ...]:
 
 def _variants(value: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
     return {name(each): dict(changes) for each, changes in value.items()}
+
+
+def _last(own: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """A variant's own changes, and behind them those that it must not take back."""
+    return {path: value for path, value in own.items() if path not in overrides} | dict(overrides)
 
 
 @frozen(kw_only=True)
@@ -143,14 +148,34 @@ class Scenario:
         self,
         overrides: Mapping[str, Any],
         *,
+        variants: Iterable[str] | None = None,
+        called: str = "override",
         allow_python: bool = False,
         limits: Limits = USUAL,
     ) -> Scenario:
-        """The scenario with other values by their paths: `{"groups.checkout.static": True}`."""
-        document, mistakes = with_changes(Document(self.name, self.to_dict()), overrides)
-        if mistakes:
-            raise ScenarioError(mistakes)
-        return read(document, type(self), limits=limits, allow_python=allow_python)
+        """The scenario with other values by their paths: `{"groups.checkout.static": True}`.
+
+        No variant takes them back. `variants` are those that are wanted, all without it; the
+        result has no others, and each of them can be played. `called` is what mistakes call an
+        override.
+        """
+        chosen = {
+            each: changes
+            for each, changes in self.variants.items()
+            if variants is None or each in variants
+        }
+        changed = with_overrides(
+            Document(self.name, self.to_dict()),
+            chosen,
+            overrides,
+            type(self),
+            called=called,
+            limits=limits,
+            allow_python=allow_python,
+        )
+        return evolve(
+            changed, variants={each: _last(own, overrides) for each, own in chosen.items()}
+        )
 
     # --- letting it happen ---
 

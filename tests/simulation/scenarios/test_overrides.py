@@ -145,3 +145,21 @@ def test_an_override_is_a_path_and_a_value_in_yaml(text, found):
 def test_an_override_without_a_path_or_a_value_is_refused(text):
     with pytest.raises(ValueError, match=r"must read like groups.checkout.static=true"):
         parse_override(text)
+
+
+def test_a_mistake_in_a_variant_names_the_variant_and_its_line():
+    text = """\
+cluster: {topics: {orders: {partitions: 4}}}
+groups: {checkout: {members: 2, subscribe: [orders]}}
+variants:
+  A: {}
+  B:
+    session_timeout_ms: 3s
+  C:
+    cluster.brokers: none
+"""
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_yaml(text, file="f.yaml")
+
+    told = [(each.line, each.path.split(":")[0]) for each in caught.value.mistakes]
+    assert told == [(6, "variants.B.session_timeout_ms"), (8, "variants.C.cluster.brokers")]

@@ -104,7 +104,7 @@ def test_the_file_of_these_tests_is_a_scenario():
         (
             "static: true}",
             "static: maybe}",
-            "19: groups.checkout.static: found 'maybe'; must be true",
+            "19: variants.static.groups.checkout.static: found 'maybe'; must be true",
         ),
         ("static: {", "../../static: {", "19: variants.*: found '../../static'; must be up to 200"),
         ("[ada, bea]", "[ada, ada]", "7: groups.checkout.members: found a name twice"),
