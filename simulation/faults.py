@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define, field, frozen
 
@@ -35,7 +35,7 @@ from coordinator.protocol import (
 )
 from simulation.chance import draw, stream_key, wait_ms
 from simulation.durations import Duration, milliseconds
-from simulation.events import Facts, WorldEventKind
+from simulation.events import Facts, Row, WorldEventKind
 from simulation.network import Link
 from simulation.producers import Producers
 
@@ -67,15 +67,51 @@ _REQUESTS = tuple(
 )
 
 
+#: The verbs that disturb links, of which single brokers can be named.
+_OF_LINKS = ("partition", "hold", "slow")
+
+
+class Awaited(Protocol):
+    """An event to wait for, as scenario files write it: `simulation.scenarios.On`."""
+
+    @property
+    def nth(self) -> int:
+        """From which time on it counts."""
+
+    @property
+    def times(self) -> int:
+        """How many times it counts."""
+
+    @property
+    def after(self) -> int:
+        """How many milliseconds later something is done."""
+
+    def matches(self, row: Row) -> bool:
+        """Whether this is such an event."""
+
+
 @frozen(kw_only=True)
 class Fault:
-    """One thing that goes wrong at a time, and is right again so long after it began."""
+    """One thing that goes wrong at a time or on an event, and is right again so long after."""
 
     verb: str = field()
     target: str | int = field()
-    at: Duration
+    #: Of a fault between a client and brokers: which; without any, all of them.
+    brokers: tuple[int, ...] = field(default=())
+    at: Duration | None = None
+    on: Awaited | None = field(default=None)
     lasts: Duration | None = None
     options: Mapping[str, Any] = field(factory=dict)
+
+    @on.validator
+    def _happens_some_time(self, _attribute: object, value: Awaited | None) -> None:
+        if (self.at is None) == (value is None):
+            raise ValueError(f"a fault must have either at or on, not {self.at!r} and {value!r}")
+
+    @brokers.validator
+    def _has_links(self, _attribute: object, value: tuple[int, ...]) -> None:
+        if value and self.verb not in _OF_LINKS:
+            raise ValueError(f"brokers must stand with one of {', '.join(_OF_LINKS)}: {value!r}")
 
     @verb.validator
     def _known(self, _attribute: object, value: str) -> None:
@@ -257,10 +293,15 @@ class Faults(Producers):
     # --- as data ---
 
     def fault(self: Simulation, fault: Fault) -> None:  # type: ignore[misc] # mixed into it
-        """Let a fault happen at its time and be healed at the end of it."""
+        """Let a fault happen at its time or on its event, and be healed at the end of it."""
         if isinstance(fault.target, int):
             self.stage.require_broker(fault.target)
-        self.at(fault.at, partial(_happen, self, fault))
+        for broker in fault.brokers:
+            self.stage.require_broker(broker)
+        if fault.on is not None:
+            _await(self, fault, fault.on, fault.on.nth, fault.on.times)
+        elif fault.at is not None:
+            self.at(fault.at, partial(_happen, self, fault))
 
     def faults_at_a_rate(  # type: ignore[misc] # noqa: PLR0913 (mixed into it; each is named)
         self: Simulation,
@@ -374,19 +415,40 @@ class Faults(Producers):
             self.stage.idle.on_disturbed(connection)
 
 
+def _await(sim: Simulation, fault: Fault, event: Awaited, nth: int, times: int) -> None:
+    """Let a fault happen at the n-th such event, and at those after it, so many times."""
+    left = nth
+
+    def is_it(row: Row) -> bool:
+        nonlocal left
+        left -= event.matches(row)
+        return left == 0
+
+    def happen() -> None:
+        sim.after(event.after, partial(_happen, sim, fault))
+        if times > 1:
+            _await(sim, fault, event, 1, times - 1)
+
+    sim.when(is_it, happen)
+
+
 def _happen(sim: Simulation, fault: Fault) -> None:
     """Let a fault begin, and end when it has lasted."""
-    heal = _apply(sim, fault.verb, fault.target, fault.options)
+    heal = _apply(sim, fault.verb, fault.target, *fault.brokers, **fault.options)
     if fault.lasts is not None:
-        sim.after(fault.lasts, heal or partial(_apply, sim, PAIRS[fault.verb], fault.target, {}))
+        sim.after(fault.lasts, heal or partial(_apply, sim, PAIRS[fault.verb], fault.target))
 
 
 def _apply(
-    sim: Simulation, verb: str, target: str | int, options: Mapping[str, Any]
+    sim: Simulation,
+    verb: str,
+    target: str | int,
+    *brokers: int,
+    **options: Any,  # noqa: ANN401 (of any verb)
 ) -> Heal | None:
     """Do it, unless the run has made it pointless: who is dead cannot be paused."""
     act: Callable[..., Heal | None] = getattr(sim, verb)
-    return act(target, **options) if _makes_sense(sim, verb, target) else None
+    return act(target, *brokers, **options) if _makes_sense(sim, verb, target) else None
 
 
 def _makes_sense(sim: Simulation, verb: str, target: str | int) -> bool:

@@ -73,6 +73,7 @@ def _is_sound(world: World) -> bool:
         if act.verb in ("move_coordinator", "reset_connections")
     ]
     brokers = [fault.target for fault in world.faults if isinstance(fault.target, int)]
+    brokers += [broker for fault in world.faults for broker in fault.brokers]
     brokers += [int(act.args[1]) for act in world.acts if act.verb == "move_coordinator"]
     if not world.topics or not clients or not (clients | groups).issuperset(targets):
         return False

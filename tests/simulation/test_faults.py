@@ -7,6 +7,7 @@ import pytest
 from client.applications import CommitMode, PollLoop
 from client.workloads import ConstantTime
 from simulation.events import Row
+from simulation.scenarios.script import On
 from simulation.world import Fault, Simulation
 
 
@@ -222,3 +223,50 @@ def test_a_link_is_as_slow_as_the_worst_that_slows_it():
     heal_worst()
 
     assert (worst_ms, link.extra_ms) == (2_000, 500)
+
+
+# --- faults as data ---
+
+
+def test_a_fault_may_be_between_a_client_and_a_single_broker():
+    sim = a_disturbed_group(
+        Fault(verb="slow", target="ada", brokers=(2,), at="10s", options={"by": "2s"})
+    )
+
+    sim.run_for("11s")
+
+    assert [sim.stage.network.link("ada", each).extra_ms for each in (1, 2, 3)] == [0, 2_000, 0]
+
+
+def test_a_fault_may_wait_for_an_event():
+    joins = On(kind="request_sent", request="JoinGroup", client="ada", nth=2, after="5ms")
+    sim = a_disturbed_group(Fault(verb="crash", target="ada", on=joins, lasts="10s"))
+
+    sim.run_for("2m")
+
+    sent = [row for row in of_kind(sim, "request_sent") if row.request == "JoinGroup"]
+    crashed, restarted = of_kind(sim, "consumer_crashed", "consumer_started")[1:]
+    assert crashed.at_ms == sent[1].at_ms + 5
+    assert restarted.at_ms == crashed.at_ms + 10_000
+
+
+def test_a_fault_may_happen_at_several_events():
+    beginnings = On(kind="partition_assigned", client="ada", times=3, after="20s")
+    sim = a_disturbed_group(Fault(verb="crash", target="ada", on=beginnings, lasts="10s"))
+
+    sim.run_for("5m")
+
+    assert len(of_kind(sim, "consumer_crashed")) == 3
+
+
+@pytest.mark.parametrize(
+    "when", [{}, {"at": "1s", "on": On(kind="leader_elected")}], ids=["neither", "both"]
+)
+def test_a_fault_must_have_either_a_time_or_an_event(when):
+    with pytest.raises(ValueError, match="either at or on"):
+        Fault(verb="crash", target="ada", **when)
+
+
+def test_only_a_fault_of_links_may_name_brokers():
+    with pytest.raises(ValueError, match="brokers must stand with one of partition, hold, slow"):
+        Fault(verb="crash", target="ada", brokers=(1,), at="1s")
