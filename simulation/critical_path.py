@@ -196,12 +196,26 @@ class _Telling:
     def sentences(self) -> list[str]:
         """What happened, why it began, who held it and why, until when it could have lasted."""
         found = [self._headline(), self._beginning(), *self._holding()]
+        if self.rebalance.awaited is not None:
+            return [*found, self._waiting()]
         if self.rebalance.deadline_ms is not None:
             found.append(
                 "The wait for joins would have ended by itself at"
                 f" {in_time(self.rebalance.deadline_ms)}, when its timer was due."
             )
         return found
+
+    def _waiting(self) -> str:
+        """Whom it waits for when the run ends, and for how long it may."""
+        what = self.rebalance
+        since = what.phases[-1].started_ms
+        is_joining = what.phases[-1].state == _PREPARING
+        limit = (
+            f"; at most until {in_time(what.deadline_ms)}"
+            if is_joining and what.deadline_ms is not None
+            else ""
+        )
+        return f"Since {in_time(since)} it waits for {what.awaited}{limit}."
 
     def _headline(self) -> str:
         what = self.rebalance

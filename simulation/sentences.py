@@ -22,6 +22,10 @@ _NO_REASONS = ("not provided", "need to re-join with the given member-id")
 #: More partitions than this are counted, not listed.
 _LISTED_MAX = 6
 _SECOND_MS = 1_000
+#: The states of a group that has chosen its assignor.
+_VOTED = ("CompletingRebalance", "Stable")
+#: How a consumer closes unless it is told otherwise: a dynamic member leaves, a static one stays.
+_USUAL_CLOSE = "DEFAULT"
 
 
 @define(eq=False)
@@ -64,8 +68,8 @@ def lasting(ms: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of them: "1 member", "3 members"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """So many of them: "1 member", "3 members", "1,200 records"."""
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def worth_saying(reason: str | None) -> str:
@@ -86,13 +90,13 @@ def listed(words: Sequence[str]) -> str:
 CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.RUN_STARTED:         "the run begins{because}",
     WorldEventKind.RUN_ENDED:           "the run ends",
-    WorldEventKind.TOPIC_CREATED:       "topic {topic} is created with {count} partitions",
-    WorldEventKind.PARTITIONS_ADDED:    "topic {topic} has {count} partitions from now on",
+    WorldEventKind.TOPIC_CREATED:       "topic {topic} is created with {partitions}",
+    WorldEventKind.PARTITIONS_ADDED:    "topic {topic} has {partitions} from now on",
     WorldEventKind.TOPIC_DELETED:       "topic {topic} is deleted",
     WorldEventKind.LOG_RATE_CHANGED:    "{place} ends at {offset}, grows by {count} in {lasting}",
     WorldEventKind.LOG_START_MOVED:     "{place} has nothing before {offset} any more{because}",
     WorldEventKind.CONSUMER_STARTED:    "{client} starts",
-    WorldEventKind.CONSUMER_STOPPING:   "{client} is asked to close{because}",
+    WorldEventKind.CONSUMER_STOPPING:   "{client} is asked to close{how}",
     WorldEventKind.CONSUMER_STOPPED:    "{client} has stopped{failing}",
     WorldEventKind.CONSUMER_CRASHED:    "{client} crashes",
     WorldEventKind.CONSUMER_PAUSED:     "{client} stands still",
@@ -105,7 +109,8 @@ CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.CONNECTION_OPENED:   "{client} connects to broker {broker}",
     WorldEventKind.CONNECTION_FAILED:   "{client} cannot connect to broker {broker}{because}",
     WorldEventKind.CONNECTION_CLOSED:   "{client} closes its connection to broker {broker}",
-    WorldEventKind.CONNECTION_RESET:    "a connection of {client} to broker {broker} breaks{because}",
+    WorldEventKind.CONNECTION_RESET:    "a connection of {client} to broker {broker} "
+                                        "breaks{because}",
     WorldEventKind.REQUEST_SENT:        "{client} sends {request} to broker {broker}",
     WorldEventKind.REQUEST_RECEIVED:    "broker {broker} handles {request} of {client}",
     WorldEventKind.REQUEST_LOST:        "{request} of {client} is lost{because}",
@@ -116,7 +121,7 @@ CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.COMMITS_REPEATED:    "{commits} of {client} in {lasting} repeated the last",
     WorldEventKind.TIMER_FIRED:         "the {detail} timer{of_client} fires, {lasting} after it "
                                         "was set",
-    WorldEventKind.WRITE_COMMITTED:     "the log of broker {broker} has {count} more records",
+    WorldEventKind.WRITE_COMMITTED:     "the log of broker {broker} has {more_records}",
     WorldEventKind.PARTITION_ASSIGNED:  "{client} takes {place} over",
     WorldEventKind.PARTITION_REVOKED:   "{client} gives {place} up",
     WorldEventKind.PARTITION_LOST:      "{client} loses {place}{because}",
@@ -133,7 +138,7 @@ CLAUSES: Mapping[Kind, str] = {
     EventKind.GROUP_LOADED:        "the group is rebuilt from the log: {state}, generation "
                                    "{generation}, {members}",
     EventKind.STATE_CHANGED:       "the group is {state} in generation {generation}, with "
-                                   "{members}{because}",
+                                   "{members}{by_protocol}{because}",
     EventKind.MEMBER_ID_GIVEN:     "{client} is told its member id and is to come back",
     EventKind.MEMBER_ADDED:        "{client} is a member now",
     EventKind.MEMBER_REJOINED:     "{client} rejoins",
@@ -148,7 +153,7 @@ CLAUSES: Mapping[Kind, str] = {
     EventKind.OFFSET_REMOVED:      "the committed offset of {place} is forgotten{because}",
     EventKind.WRITE_FAILED:        "the log refuses a write{failing}",
     EventKind.SHARD_LOADING:       "broker {broker} begins to load {place}",
-    EventKind.SHARD_LOADED:        "broker {broker} coordinates the {count} groups of {place}",
+    EventKind.SHARD_LOADED:        "broker {broker} coordinates {groups} of {place}",
     EventKind.SHARD_UNLOADED:      "broker {broker} gives {place} up",
     EventKind.INTERNAL_FAULT:      "Kafka's coordinator would fail here{because}",
 }
@@ -177,6 +182,11 @@ def _words_of(names: Names, row: Row, alike: Sequence[Row]) -> dict[str, object]
         "topic": row.topic,
         "count": row.count,
         "members": counted(row.count or 0, "member"),
+        "partitions": counted(row.count or 0, "partition"),
+        "groups": counted(row.count or 0, "group"),
+        "more_records": counted(row.count or 0, "more record"),
+        "by_protocol": f", by {row.protocol}" if row.protocol and row.state in _VOTED else "",
+        "how": "" if detail in ("", _USUAL_CLOSE) else f": {detail}",
         "beats": counted(row.count or 0, "heartbeat"),
         "commits": counted(row.count or 0, "commit"),
         "place": _places(rows),

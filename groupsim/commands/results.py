@@ -147,11 +147,13 @@ def _rebalance(number: int, each: Rebalance) -> dict[str, Any]:
         "rebalance_s": each.duration_ms / _S,
         "ended_in": each.ended_in,
         "generation": each.generation,
+        "protocol": each.protocol,
         "members": each.members,
         "moved": each.moved,
         "held": None
         if held is None
         else {"who": held.who, "why": held.why, "seconds": held.duration_ms / _S},
+        "awaited": each.awaited,
         "phases": [asdict(phase) for phase in each.phases],
         "deadline_ms": each.deadline_ms,
     }

@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from coordinator import GroupState
 from groupsim.commands.results import GroupFigures, groups_of
 from groupsim.commands.voice import Voice
 from simulation.liveness import Liveness
@@ -117,15 +118,22 @@ def _rebalance_table(rebalances: Sequence[Rebalance]) -> Table:
     table.add_column("held")
     for n, each in numbered:
         took = lasting(each.duration_ms) + ("" if each.ended_in else " so far")
-        held = "" if each.held is None else f"{_held(each)}"
+        held = _held(each)
         table.add_row(str(n), in_time(each.started_ms), took, str(each.moved), each.cause, held)
     return table
 
 
 def _held(each: Rebalance) -> str:
+    if each.awaited is not None:
+        is_joining = each.phases[-1].state == GroupState.PREPARING_REBALANCE.value
+        limit = (
+            f", at most until {in_time(each.deadline_ms)}"
+            if is_joining and each.deadline_ms is not None
+            else ""
+        )
+        return f"it waits for {each.awaited}{limit}"
     held = each.held
-    assert held is not None
-    return f"{lasting(held.duration_ms)} by {held.who}, {held.why}"
+    return "" if held is None else f"{lasting(held.duration_ms)} by {held.who}, {held.why}"
 
 
 def _seconds(group: GroupFigures, name: str) -> str:
@@ -146,7 +154,7 @@ def _records(by_cause: Mapping[str, int]) -> str:
     told = [f"{records:,} because {cause}" for cause, records in by_cause.items()]
     more = len(told) - _CAUSES_MAX
     rest = f"; and {counted(more, 'cause')} more" if more > 0 else ""
-    return f"{sum(by_cause.values()):,} records: {'; '.join(told[:_CAUSES_MAX])}{rest}"
+    return f"{counted(sum(by_cause.values()), 'record')}: {'; '.join(told[:_CAUSES_MAX])}{rest}"
 
 
 def _lag(group: GroupFigures) -> str:
@@ -155,7 +163,7 @@ def _lag(group: GroupFigures) -> str:
         return _NONE
     place, lag = records
     late = "" if seconds is None else f", and {seconds[1]:.1f} s late"
-    return f"{lag:,} records at worst ({place.topic}-{place.partition}){late}"
+    return f"{counted(int(lag), 'record')} at worst ({place.topic}-{place.partition}){late}"
 
 
 def _commits(group: GroupFigures) -> str:

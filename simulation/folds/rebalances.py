@@ -79,6 +79,10 @@ class Rebalance:
     deadline_ms: int | None
     #: Partitions whose owner differs before and after.
     moved: int
+    #: The assignor that its last generation voted for.
+    protocol: str | None = None
+    #: Whom a rebalance that goes on waits for: "ada, bea, to join".
+    awaited: str | None = None
 
     @property
     def duration_ms(self) -> int:
@@ -107,6 +111,7 @@ class Course:
     state_since_ms: int
     deadline_ms: int | None = None
     generation: int | None = None
+    protocol: str | None = None
     members: int = 0
     ended_ms: int | None = None
     ended_in: str | None = None
@@ -128,6 +133,8 @@ class RebalanceFold:
     _courses: dict[str, Course] = field(factory=dict)
     _owners: dict[Place, str] = field(factory=dict)
     _leaders: dict[str, str] = field(factory=dict)
+    #: Who has been given a member id and not come back with it, by group.
+    _pending: dict[str, dict[str, None]] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """The moves of groups, what members do meanwhile, and who gets what in the end."""
@@ -135,6 +142,8 @@ class RebalanceFold:
             EventKind.STATE_CHANGED: self._on_state,
             EventKind.GROUP_LOADED: self._on_given_up,
             EventKind.GROUP_REMOVED: self._on_given_up,
+            EventKind.MEMBER_ID_GIVEN: self._on_id_given,
+            WorldEventKind.TIMER_FIRED: self._on_timer,
             EventKind.MEMBER_ADDED: self._on_arrival,
             EventKind.MEMBER_REJOINED: self._on_arrival,
             EventKind.MEMBER_REMOVED: self._on_departure,
@@ -198,6 +207,7 @@ class RebalanceFold:
         # Whoever is elected when this one is removed has held nothing yet.
         course.leader = self._leaders.get(row.group or "", "the leader")
         course.generation = row.generation
+        course.protocol = None if row.state == _PREPARING else row.protocol
         course.last = None
 
     def _on_given_up(self, row: Row) -> None:
@@ -209,7 +219,15 @@ class RebalanceFold:
     # --- who held it ---
 
     def _on_arrival(self, row: Row) -> None:
+        self._on_timer(row)
         self._note(row, "which joined last")
+
+    def _on_id_given(self, row: Row) -> None:
+        self._pending.setdefault(row.group or "", {})[row.member or ""] = None
+
+    def _on_timer(self, row: Row) -> None:
+        """Whoever has come, or whose time is up, is not pending any more."""
+        self._pending.get(row.group or "", {}).pop(row.member or "", None)
 
     def _on_departure(self, row: Row) -> None:
         if (row.detail or "").startswith("it left"):
@@ -233,6 +251,19 @@ class RebalanceFold:
         ending = self.rosters.in_names((row.detail or "").partition(_CLIENT_REASON)[0])
         why = f"until {ending}" if row.state == _PREPARING else "which assigned"
         return Hold(course.leader, why, course.state_since_ms, row.at_ms)
+
+    def _awaited(self, group: str, course: Course) -> str | None:
+        """Whom the present phase waits for, as far as rows tell."""
+        if course.state == _COMPLETING:
+            return f"{course.leader}, to assign"
+        roster = self.rosters.of(group)
+        late = [self.rosters.name(each) for each in roster.members if each not in roster.joined]
+        if late:
+            return f"{', '.join(late)}, to join"
+        pending = [self.rosters.name(each) for each in self._pending.get(group, {})]
+        if pending:
+            return f"pending {', '.join(pending)}, to come back with the member id"
+        return "the initial delay, which gathers the first members"
 
     def _hold(self, course: Course, hold: Hold) -> None:
         if course.held is None or hold.duration_ms > course.held.duration_ms:
@@ -271,6 +302,8 @@ class RebalanceFold:
             moved=sum(
                 self._owners[place] != before for place, before in course.owners_before.items()
             ),
+            protocol=course.protocol,
+            awaited=self._awaited(group, course) if course.ended_ms is None else None,
         )
 
 

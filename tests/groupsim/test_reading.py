@@ -27,6 +27,12 @@ def test_a_timeline_names_the_line_that_led_to_another():
     )
 
 
+def test_a_timeline_tells_which_assignor_a_generation_voted_for():
+    told = groupsim("timeline", directory_of(a_death)).stdout
+
+    assert "the group is Stable in generation 1, with 2 members, by range: " in told
+
+
 def test_a_timeline_can_be_cut_by_time():
     told = json.loads(
         groupsim("timeline", directory_of(a_death), "--from", "29s", "--to", "31s", "--json").stdout

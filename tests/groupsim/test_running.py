@@ -57,6 +57,16 @@ def broken_rules(verb: str, told: object) -> list[str]:
 # --- the summary ---
 
 
+def test_every_rebalance_says_which_assignor_it_voted_for(scenario):
+    told = json.loads(groupsim("run", scenario, "--json").stdout)
+
+    voted = {
+        run["variant"]: {each["protocol"] for each in run["groups"]["checkout"]["rebalances"]}
+        for run in told["runs"]
+    }
+    assert voted == {"eager": {"range"}, "cooperative": {"cooperative-sticky"}}
+
+
 def test_the_summary_tells_what_people_ask_first(scenario):
     told = groupsim("run", scenario, "--variant", "eager").stdout
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from simulation.critical_path import Witness, explain
@@ -31,6 +33,39 @@ def test_a_wait_that_has_a_limit_is_told_with_it():
     last = explanations(a_death_and_its_rebalance())[-1]
 
     assert last.sentences[-1].startswith("The wait for joins would have ended by itself at 363.0 s")
+
+
+def a_run_that_ends_while_bea_is_awaited() -> Simulation:
+    """Bea stands still when cat joins, and the run ends before she goes on."""
+    sim = a_group("ada", "bea")
+    sim.pause("bea")
+    sim.consumer("cat", group="checkout", topics=["orders"])
+    sim.run_for("10s")
+    return sim
+
+
+def test_a_wait_that_goes_on_is_told_with_whom_it_is_for_and_until_when_it_may_last():
+    last = explanations(rows_of(a_run_that_ends_while_bea_is_awaited))[-1]
+
+    assert last.rebalance.awaited == "bea, to join"
+    assert re.fullmatch(
+        r"Since 30\.\d+ s it waits for bea, to join; at most until 330\.\d+ s\.",
+        last.sentences[-1],
+    )
+
+
+def test_a_rebalance_that_goes_on_after_its_joins_waits_for_its_leader():
+    rows = a_death_and_its_rebalance()
+    joined = next(n for n, row in enumerate(rows, 1) if row.state == "CompletingRebalance")
+
+    last = explanations(rows[:joined])[-1]
+
+    assert last.rebalance.awaited is not None
+    assert last.rebalance.awaited.endswith(", to assign")
+
+
+def test_a_rebalance_that_is_over_waits_for_nobody():
+    assert [each.rebalance.awaited for each in explanations(rows_of(a_ghost))] == [None, None]
 
 
 def test_the_first_members_are_gathered():
