@@ -8,6 +8,7 @@ __all__ = [
     "SchemaVersionRefused",
     "SparkBridgeError",
     "TwoRunsOfOneName",
+    "UnknownTable",
     "UnsuitableJava",
 ]
 
@@ -34,3 +35,7 @@ class NoRuns(SparkBridgeError):
 
 class TwoRunsOfOneName(SparkBridgeError):
     """Two runs would be taken for one: every table tells runs apart by their names."""
+
+
+class UnknownTable(SparkBridgeError):
+    """There is no table of that name; the message says which there are."""

@@ -63,6 +63,21 @@ def rebalance_phases(rebalances: DataFrame) -> DataFrame:
     )
 
 
+def rebalance_ends(events: DataFrame) -> DataFrame:
+    """One row per rebalance: the rows it began and ended with, or had come to at the end."""
+    belongs = F.col(c.TURNS) | (F.col(c.KIND) == _JOINS_OVER)
+    return (
+        events.transform(_courses)
+        .where(F.col(c.COURSE) > 0)
+        .groupBy(*_A_COURSE)
+        .agg(
+            F.min(F.when(F.col(c.STARTS), F.col(c.SEQ))).alias(c.START_SEQ),
+            F.max(F.when(belongs, F.col(c.SEQ))).alias(c.END_SEQ),
+        )
+        .drop(c.COURSE)
+    )
+
+
 def _courses(events: DataFrame) -> DataFrame:
     """The rows that rebalances are told from, with the numbers of their rebalance and phase."""
     kind = F.col(c.KIND)

@@ -192,3 +192,23 @@ COORDINATOR_MOVES = StructType(
         *_numbers(c.MOVED_MS, c.LOADED_MS, c.GROUPS),
     ]
 )
+
+CRITICAL_PATHS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP),
+        *_numbers(c.START_SEQ),
+        StructField(c.STEP, IntegerType()),
+        *_of_events(c.SEQ, c.AT_MS, c.KIND, c.CLIENT),
+        *_numbers(c.WAITED_MS),
+    ]
+)
+
+VIOLATIONS = StructType(
+    [
+        *_of_events(c.RUN, c.GROUP),
+        *_texts(c.CHECKER),
+        *_of_events(c.AT_MS),
+        *_numbers(c.OTHER_SEQ, c.SEQ),
+        *_texts(c.SEEN),
+    ]
+)

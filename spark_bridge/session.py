@@ -1,4 +1,4 @@
-"""A Spark session on this machine: two threads, no web page, no noise.
+"""Spark sessions: on this machine, on a cluster, or of a Connect server; no web page, no noise.
 
 Analyses never start one; they are given frames. This is the one place that sets PYSPARK_PYTHON.
 """
@@ -15,13 +15,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from spark_bridge.errors import NoSparkSession, UnsuitableJava
 
 OLDEST_JAVA = 17
+MASTERS = ("local", "spark://", "yarn", "k8s://")
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
 
 SETTINGS: Mapping[str, str] = {
     "spark.master": "local[2]",
@@ -30,7 +33,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     # A recording is small beside what Spark is made for; 200 partitions would be mostly empty.
-    "spark.sql.shuffle.partitions": "2",
+    _PARTITIONS: "2",
     # A laptop's own name may lead nowhere when it is off the network.
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -41,13 +44,28 @@ _LAST_WORDS = 2_000
 
 def local_session(app_name: str = "groupsim") -> SparkSession:
     """The session of this process; started here if there is none yet, which takes seconds."""
+    return cluster_session(SETTINGS["spark.master"], app_name)
+
+
+def cluster_session(master: str, app_name: str = "groupsim") -> SparkSession:
+    """A session with its driver here and its work at a master, such as spark://host:7077."""
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
+    if not master.startswith(MASTERS):
+        raise NoSparkSession(
+            f"{master!r} names no master: write local[4], spark://host:7077, yarn or k8s://..."
+        )
     require_java()
-    # Workers must run the Python that the driver runs, not the first one on the path.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    conf = SparkConf(loadDefaults=False).setAppName(app_name).setAll(list(SETTINGS.items()))
+    settings = {**SETTINGS, "spark.master": master}
+    if master.startswith("local"):
+        # Workers must run the Python that the driver runs, not the first one on the path.
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    else:
+        # The cluster must find its way back to the driver, and has its own idea of partitions.
+        for name in ("spark.driver.host", "spark.driver.bindAddress", _PARTITIONS):
+            del settings[name]
+    conf = SparkConf(loadDefaults=False).setAppName(app_name).setAll(list(settings.items()))
     # What the JVM says while it starts would drown ours; it is kept for the case that it fails.
     with tempfile.TemporaryFile() as words:
         try:
@@ -59,6 +77,19 @@ def local_session(app_name: str = "groupsim") -> SparkSession:
             said = words.read().decode(errors="replace")[-_LAST_WORDS:].strip()
             raise NoSparkSession(f"Spark did not start. Its last words:\n{said}") from error
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+def remote_session(url: str) -> SparkSession:
+    """A session of a Spark Connect server, such as sc://host:15002; it needs no Java here."""
+    try:
+        return SparkSession.builder.remote(url).getOrCreate()
+    except ImportError as error:
+        raise NoSparkSession(
+            f"Spark Connect needs more than pyspark alone ({error}): pip install 'pyspark[connect]'"
+        ) from error
+    except PySparkException as error:
+        first_line = str(error).splitlines()[0]
+        raise NoSparkSession(f"there is no Spark Connect server at {url}: {first_line}") from error
 
 
 def require_java() -> None:
