@@ -362,6 +362,60 @@ def replay(
 
 
 @app.command()
+def analyze(  # noqa: PLR0913 - one parameter for each flag
+    path: Annotated[
+        str, typer.Argument(metavar="RUN|DIR", help="A run, a folder with runs, or a glob.")
+    ],
+    *,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="This table, such as rebalances; may be given again."),
+    ] = None,
+    sql: Annotated[
+        str | None, typer.Option(metavar="QUERY", help="A question; every table is a view.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Work on this cluster: spark://host:7077.")
+    ] = None,
+    remote: Annotated[
+        str | None, typer.Option(metavar="URL", help="Ask this Connect server: sc://host:15002.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the tables as files in this folder.")
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="Of these files: parquet or csv.")
+    ] = "parquet",
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show so many rows.")] = 20,
+) -> None:
+    """Tell tables from finished runs, on Spark: rebalances, ownership, lag, duplicates and more.
+
+    Without --table or --sql it shows what people ask for first; docs/spark.md lists all tables.
+
+    \b
+    Examples:
+      groupsim analyze runs
+      groupsim analyze runs/eager --table rebalances
+      groupsim analyze runs --sql "SELECT reason, count(*) FROM rebalances GROUP BY reason"
+      groupsim analyze runs --out tables --format csv
+    """
+    from groupsim.commands import analyzing
+
+    analyzing.analyze(
+        analyzing.Question(
+            path=path,
+            tables=tuple(table or ()),
+            sql=sql,
+            master=master,
+            remote=remote,
+            out=out,
+            format=kind,
+            limit=limit,
+        )
+    )
+
+
+@app.command()
 def campaign(
     *,
     worlds: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 100,

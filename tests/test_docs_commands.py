@@ -41,11 +41,21 @@ def is_played_elsewhere(command: str) -> bool:
     return found is not None and found[1] in shipped()
 
 
-SHOWING = [page for page in PAGES if commands_of(page)]
+def needs_spark(page: Path) -> bool:
+    return any(command.startswith("groupsim analyze") for command in commands_of(page))
 
 
-@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
-def test_every_command_succeeds_that_is_shown_in(page, tmp_path, monkeypatch):
+SHOWING = [
+    pytest.param(page, marks=[pytest.mark.spark] if needs_spark(page) else [], id=page.name)
+    for page in PAGES
+    if commands_of(page)
+]
+
+
+@pytest.mark.parametrize("page", SHOWING)
+def test_every_command_succeeds_that_is_shown_in(page, tmp_path, monkeypatch, request):
+    if needs_spark(page):
+        request.getfixturevalue("spark")
     monkeypatch.chdir(tmp_path)
     commands = [each for each in commands_of(page) if not is_played_elsewhere(each)]
 

@@ -1,4 +1,4 @@
-"""Examples run, and print what they say they print; so does the one in the README.
+"""Examples run, and print what they say they print.
 
 An example that is a test file is run by pytest, and its report compared; some tests fail in it, to
 show what is told of them.
@@ -19,11 +19,21 @@ import pytest
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 TEST_FILES = [path for path in EXAMPLES if "\ndef test_" in path.read_text()]
-SCRIPTS = [path for path in EXAMPLES if path not in TEST_FILES]
+ON_SPARK = [path for path in EXAMPLES if "spark_bridge" in path.read_text()]
+SCRIPTS = [path for path in EXAMPLES if path not in (*TEST_FILES, *ON_SPARK)]
 
 
 @pytest.mark.parametrize("example", SCRIPTS, ids=lambda path: path.stem)
 def test_the_example_prints_its_recorded_output(example, capsys):
+    runpy.run_path(str(example), run_name="__main__")
+
+    assert capsys.readouterr().out == example.with_suffix(".out").read_text()
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("example", ON_SPARK, ids=lambda path: path.stem)
+def test_the_example_on_spark_prints_its_recorded_output(example, capsys):
     runpy.run_path(str(example), run_name="__main__")
 
     assert capsys.readouterr().out == example.with_suffix(".out").read_text()
@@ -49,16 +59,3 @@ def report_of(file: str, folder: Path) -> str:
         timeout=60,
     )
     return re.sub(r"=+ (.*) in \d+\.\d+s =+", r"== \1 ==", result.stdout)
-
-
-def test_the_readme_shows_what_its_example_prints(capsys, tmp_path):
-    readme = (ROOT / "README.md").read_text()
-    from_there = readme.split("```python\n")[1]
-    code = from_there.split("```")[0]
-    shown = from_there.split("```text\n")[1].split("```")[0]
-    script = tmp_path / "readme.py"
-    script.write_text(code)
-
-    runpy.run_path(str(script), run_name="__main__")
-
-    assert capsys.readouterr().out == shown

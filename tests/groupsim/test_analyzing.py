@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.groupsim.command import groupsim, groupsim_process
+from tests.groupsim.runs import a_death, directory_of
+
+
+def asked(*words: object) -> tuple[int, str, str]:
+    """What a session that is there already answers."""
+    result = groupsim("analyze", *words)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_table_is_shown_on_stdout_and_what_is_going_on_on_stderr():
+    status, told, talk = asked(directory_of(a_death), "--table", "deaths")
+
+    assert status == 0
+    assert "its session expired" in told
+    assert "computing deaths ..." in talk
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_question_in_sql_finds_every_table_as_a_view():
+    query = "SELECT count(*) AS deaths FROM deaths"
+
+    status, told, _ = asked(directory_of(a_death), "--sql", query)
+
+    assert status == 0
+    assert [line.strip("│ ") for line in told.splitlines() if line.startswith("│")] == ["1"]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_mistake_in_a_question_is_told_in_a_line():
+    status, told, talk = asked(directory_of(a_death), "--sql", "SELECT nothing FROM deaths")
+
+    assert (status, told) == (2, "")
+    assert "groupsim: Spark says: [UNRESOLVED_COLUMN" in talk
+    assert "Traceback" not in talk
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_tables_are_kept_as_files(tmp_path):
+    words = ("--table", "rebalances", "--out", tmp_path / "tables", "--format", "csv")
+
+    status, told, talk = asked(directory_of(a_death), *words)
+
+    assert (status, told) == (0, "")
+    [file] = (tmp_path / "tables" / "rebalances").glob("*.csv")
+    assert file.read_text().startswith("run,group,seq,trigger,reason")
+    assert f"rebalances is in {tmp_path / 'tables' / 'rebalances'}" in " ".join(talk.split())
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_rows_beyond_the_limit_are_mentioned():
+    _, told, talk = asked(directory_of(a_death), "--table", "states", "--limit", 1)
+
+    assert told.count("checkout") == 1
+    assert "states has more rows than 1" in talk
+
+
+def test_files_that_are_there_are_not_written_over(tmp_path):
+    (tmp_path / "states").mkdir()
+
+    status, _, talk = asked(directory_of(a_death), "--table", "states", "--out", tmp_path)
+
+    assert status == 2
+    assert "exists already" in talk
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--table", "rebalance"], "there is no table 'rebalance', only runs, events"),
+        (["--table", "deaths", "--sql", "SELECT 1"], "cannot both be asked for"),
+        (["--master", "local[1]", "--remote", "sc://x"], "are two places"),
+        (["--format", "xls"], "must be one of parquet, csv, not xls"),
+    ],
+)
+def test_wrong_use_is_told_before_spark_is_started(words, said):
+    status, told, talk = asked(directory_of(a_death), *words)
+
+    assert (status, told) == (2, "")
+    assert said in talk
+    assert "starting Spark" not in talk
+
+
+def test_a_folder_without_runs_is_told_before_spark_is_started(tmp_path):
+    status, _, talk = asked(tmp_path)
+
+    assert status == 2
+    assert "there is no complete run at" in talk
+
+
+def test_without_java_one_sentence_says_what_to_install(tmp_path):
+    result = groupsim_process("analyze", directory_of(a_death), JAVA_HOME=str(tmp_path))
+
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].endswith(
+        "is none that works: install Java 17 or newer, or point JAVA_HOME at one"
+    )
+
+
+def test_without_pyspark_one_sentence_says_what_to_install(tmp_path):
+    (tmp_path / "pyspark.py").write_text("raise ModuleNotFoundError('No module named pyspark')")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+    result = groupsim_process("analyze", directory_of(a_death), PYTHONPATH=path)
+
+    assert result.returncode == 2
+    assert result.stderr == (
+        "groupsim: analyze needs Spark (No module named pyspark): pip install 'groupsim[spark]'\n"
+    )
