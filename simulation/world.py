@@ -79,6 +79,8 @@ class Simulation(Faults):
     clock: FrozenClock | None = None
     #: Whether letting time pass raises what an application raised, or leaves it to its row.
     app_errors: AppErrors = "raise"
+    #: What was said last of each consumer.
+    _options: dict[str, ConsumerOptions] = field(factory=dict, init=False, repr=False)
     _scripted: int = field(default=0, init=False)
     _has_ended: bool = field(default=False, init=False)
 
@@ -129,16 +131,23 @@ class Simulation(Faults):
         stage = self.stage
         self._require_new(name)
         host = stage.add_consumer(self._role(name, group, len(stage.hosts) + 1, options))
+        self._options[name] = options
         if options.get("start", True):
             host.start()
         return host
 
     def recast(self, name: str, **options: Unpack[ConsumerOptions]) -> None:
-        """Give a consumer that does not run other settings and another application."""
+        """Give a consumer that does not run other options; what is not said stays as it was."""
         host = self.stage.host(name)
         if host.is_alive:
             raise ValueError(f"{name} is running; what it is changes only between its lives")
-        host.role = self._role(name, host.role.group, host.role.number, options)
+        before = self._options[name]
+        if "topics" in options or "pattern" in options:
+            # One takes the place of the other.
+            before = {**before, "topics": (), "pattern": None}
+        now: ConsumerOptions = {**before, **options}
+        host.role = self._role(name, host.role.group, host.role.number, now)
+        self._options[name] = now
 
     def _require_new(self, name: str) -> None:
         if self.stage.has_client(name):

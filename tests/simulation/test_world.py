@@ -392,6 +392,33 @@ def test_a_consumer_comes_back_with_the_settings_it_was_given_between_its_lives(
     assert [each for each in protocols if each][-1] == "sticky"
 
 
+def test_a_consumer_that_is_recast_stays_what_it_was_but_for_what_is_said():
+    sim = Simulation(seed=7)
+    sim.topic("orders")
+    sim.consumers("checkout", "ada", topics=["orders"], static=True, start=False)
+
+    sim.recast("ada", settings={"max.poll.records": 10})
+    sim.start("ada")
+    sim.run_until_stable("checkout")
+
+    config = sim.stage.host("ada").role.config
+    assert (config.group_instance_id, config.max_poll_records) == ("ada", 10)
+    assert set(owners(sim).values()) == {"ada"}
+
+
+def test_a_consumer_that_is_recast_with_a_pattern_forgets_its_topics():
+    sim = Simulation(seed=7)
+    sim.topic("orders")
+    sim.topic("payments")
+    sim.consumers("checkout", "ada", topics=["orders"], start=False)
+
+    sim.recast("ada", pattern="pay.*")
+    sim.start("ada")
+    sim.run_until_stable("checkout")
+
+    assert {row.topic for row in of_kind(sim.events, "partition_assigned")} == {"payments"}
+
+
 def test_a_running_consumer_cannot_be_recast():
     sim = Simulation(seed=1)
     sim.topic("orders")
