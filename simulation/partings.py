@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from simulation.events import Row
 
@@ -22,6 +22,17 @@ class Parting:
     seq: int
     left: Row | None
     right: Row | None
+
+    def columns(self) -> dict[str, tuple[object, object]]:
+        """The columns in which the two rows differ, with both values; none if a run is over."""
+        if self.left is None or self.right is None:
+            return {}
+        one, other = asdict(self.left), asdict(self.right)
+        return {
+            name: (value, other[name])
+            for name, value in one.items()
+            if name != "run" and value != other[name]
+        }
 
 
 def first_difference(left: Iterable[Row], right: Iterable[Row]) -> Parting | None:

@@ -116,6 +116,9 @@ def _parting_as_json(left: Side, right: Side, parting: Parting) -> dict[str, Any
 
     return {
         "seq": parting.seq,
+        "columns": {
+            name: {"left": one, "right": other} for name, (one, other) in parting.columns().items()
+        },
         "left": side(left, parting.left),
         "right": side(right, parting.right),
     }
@@ -139,6 +142,8 @@ def _print(
     voice.line(f"The runs are the same in their first {parting.seq - 1} events. Then:")
     for side, row in ((left, parting.left), (right, parting.right)):
         _print_side(voice, side, row)
+    for name, (one, other) in parting.columns().items():
+        voice.line(f"  {name} differs: {_shown(one)} | {_shown(other)}")
     voice.line()
     voice.show(_table(left, right))
 

@@ -56,6 +56,10 @@ def timeline(  # noqa: PLR0913 - one parameter for each flag
         from_ms=0 if from_time is None else _time(from_time, "--from"),
         to_ms=None if to_time is None else _time(to_time, "--to"),
     )
+    if window.to_ms is not None and window.to_ms < window.from_ms:
+        raise SimulationError(
+            f"--from {from_time} is later than --to {to_time}: swap them to see what is between"
+        )
     if around is not None:
         _, rebalance = rebalance_of(around, measures.rebalances, group)
         window = _around(rebalance, window)
@@ -83,6 +87,10 @@ def _around(rebalance: Rebalance, window: Window) -> Window:
 
 
 def _time(text: str, option: str) -> int:
+    if text.strip().isdigit() and int(text) != 0:
+        raise SimulationError(
+            f"{option}: {text.strip()} needs a unit: {text.strip()}s or {text.strip()}ms"
+        )
     try:
         return milliseconds(text)
     except ValueError as error:

@@ -134,6 +134,29 @@ def test_a_wrong_time_is_answered_with_how_times_are_written():
     assert "--from: a length of time must read like 500ms, 45s, 2m or 1h" in result.stderr
 
 
+def test_a_time_without_a_unit_is_asked_for_it():
+    result = groupsim("timeline", directory_of(a_death), "--from", "5")
+
+    assert result.exit_code == 2
+    assert result.stderr == "groupsim: --from: 5 needs a unit: 5s or 5ms\n"
+    assert groupsim("timeline", directory_of(a_death), "--from", "0").exit_code == 0
+
+
+def test_a_part_of_a_run_that_ends_before_it_begins_is_said_to_be_swapped():
+    result = groupsim("timeline", directory_of(a_death), "--from", "3m", "--to", "2m")
+
+    assert result.exit_code == 2
+    assert "--from 3m is later than --to 2m: swap them" in result.stderr
+
+
+def test_diff_names_the_columns_that_differ_and_their_values():
+    told = groupsim("diff", directory_of(a_death), directory_of(a_pause)).stdout
+
+    assert "  kind differs: consumer_crashed | consumer_paused\n" in told
+    assert "  client differs: ada | bea\n" in told
+    assert "run differs" not in told
+
+
 def test_diff_shows_where_two_runs_part_and_what_it_changed():
     told = json.loads(
         groupsim("diff", directory_of(a_death), directory_of(a_pause), "--json").stdout
@@ -144,6 +167,7 @@ def test_diff_shows_where_two_runs_part_and_what_it_changed():
         "ada crashes",
     )
     assert told["parting"]["right"]["text"].endswith("bea stands still")
+    assert told["parting"]["columns"]["client"] == {"left": "ada", "right": "bea"}
     assert told["measures"]["rebalances"] == {"left": 2, "right": 2}
     assert told["measures"]["detection_s"]["right"] == 0
 
