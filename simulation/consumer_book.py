@@ -21,6 +21,7 @@ from client.outputs import (
     PositionSought,
     RecordsReturned,
 )
+from client.partitions import TopicPartition as Partition
 from client.records import RecordRange
 from client.settings import ConsumerConfig
 from coordinator import ErrorCode
@@ -346,6 +347,20 @@ class ConsumerBook:
             expected = self._expected.get(place)
             if expected is not None and expected != wanted.fetch_offset:
                 self._go_to(place, wanted.fetch_offset, self._way_to(place))
+
+    def _note_commit(self, request: OffsetCommitRequest) -> None:
+        """Tell of a position that is committed before anything is fetched from it."""
+        assert self.machine is not None
+        for topic in request.topics:
+            for each in topic.partitions:
+                place = Partition(topic.name, each.partition_index)
+                state = self.machine.calls.subscriptions.state_or_none(place)
+                position = None if state is None else state.position
+                if position is None or position.offset != each.committed_offset:
+                    continue
+                if self._expected.get(place) != position.offset:
+                    first = position.offset if place in self._unfetched else None
+                    self._go_to(place, position.offset, self._way_to(place, first))
 
     def _way_to(self, place: TopicPartition, first: int | None = None) -> str:
         """How a position came to be; the `first` one may be what was committed."""

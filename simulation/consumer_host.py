@@ -340,6 +340,7 @@ class ConsumerHost(ConsumerBook):
             self._note_fetch(request, message)
         elif isinstance(request, OffsetCommitRequest):
             message.is_repeat = self._is_repeat(request)
+            self._note_commit(request)
         if kind not in _WITHOUT_ROWS and not message.is_repeat:
             self.recorder.close(self.name)  # so that the request's id is the number of its row
             facts["request_id"] = self.recorder.recorded + 1

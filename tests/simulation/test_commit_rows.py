@@ -256,3 +256,18 @@ def test_an_application_that_ends_by_mistake_is_told_with_its_words():
     (stopped,) = of_kind(sim, "consumer_stopped")
     assert stopped.error is not None
     assert stopped.detail
+
+
+def test_a_position_that_is_committed_before_anything_is_fetched_from_it_has_its_row_first():
+    sim = Simulation(seed=100_333)
+    sim.topic("orders", records_per_s=1)
+    quick = {"auto.commit.interval.ms": 1_000}
+    sim.consumers("audit", "ada", topics=["orders"], settings=quick, start=False)
+    sim.at(9_565, lambda: sim.add_partitions("orders", 5))
+    sim.at(10_843, lambda: sim.start("ada"))
+    sim.at(16_626, lambda: sim.delete_topic("orders"))
+    sim.at(21_777, lambda: sim.topic("orders", partitions=7))
+
+    sim.run_for("40s")
+
+    assert check(sim.events) == ()
