@@ -212,10 +212,6 @@ class Network:
         label = f"{peer.name}/{name}"
         streams = stream_key(self.seed, f"{label}/out"), stream_key(self.seed, f"{label}/in")
         connection = Connection(name, peer, link, self.brokers[broker].life, streams)
-        before = self.open.get((peer.name, name))
-        if before is not None:
-            # Nothing of the new connection overtakes what is left of the old one.
-            connection.last_arrival_ms = before.last_arrival_ms
         self.open[peer.name, name] = connection
         return connection
 
