@@ -99,9 +99,3 @@ class Kernel:
         self.now_ms, self.current = now_ms, current
         for turn, action in aside.items():
             self.at(turn, action)
-
-    def run_until(self, end_ms: int) -> None:
-        """Run every turn up to this time, those at `end_ms` included."""
-        while self._turns and self._turns[0].at_ms <= end_ms:
-            self.step()
-        self.now_ms = end_ms

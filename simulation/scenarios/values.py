@@ -254,11 +254,6 @@ def name(value: str) -> Name:
     return Name(given)
 
 
-def maybe_name(value: str | None) -> Name | None:
-    """A name, or none."""
-    return None if value is None else name(value)
-
-
 def whom(value: str | Iterable[str]) -> Whom:
     """One consumer or several."""
     wanted: object = [value] if isinstance(value, str) else value

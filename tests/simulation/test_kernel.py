@@ -6,6 +6,7 @@ from itertools import permutations
 import pytest
 
 from simulation.kernel import Kernel, Rank, Turn
+from tests.support.kernels import run_until
 
 TURNS = [
     Turn(5, Rank.SCRIPT, "", "", 0),
@@ -26,29 +27,18 @@ def test_the_order_of_turns_does_not_depend_on_the_order_of_asking(asked):
     for turn in asked:
         kernel.at(turn, partial(taken.append, turn))
 
-    kernel.run_until(7)
+    run_until(kernel, 7)
 
     assert taken == TURNS
 
 
-def test_the_clock_stands_at_a_turns_time_while_it_runs_and_at_the_end_after_all():
+def test_the_clock_stands_at_a_turns_time_while_it_runs():
     kernel, seen = Kernel(), []
     kernel.at(Turn(5, Rank.SCRIPT, "", "", 0), lambda: seen.append(kernel.now_ms))
 
-    kernel.run_until(9)
+    kernel.step()
 
-    assert (seen, kernel.now_ms) == ([5], 9)
-
-
-def test_what_lies_after_the_end_waits_for_the_next_run():
-    kernel, seen = Kernel(), []
-    kernel.at(Turn(5, Rank.SCRIPT, "", "", 0), lambda: seen.append(kernel.now_ms))
-
-    kernel.run_until(4)
-    before = list(seen)
-    kernel.run_until(5)
-
-    assert (before, seen) == ([], [5])
+    assert seen == [5]
 
 
 def test_two_things_with_the_same_turn_are_refused():
@@ -61,7 +51,7 @@ def test_two_things_with_the_same_turn_are_refused():
 
 def test_nothing_can_be_asked_for_in_the_past():
     kernel = Kernel()
-    kernel.run_until(6)
+    run_until(kernel, 6)
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.at(TURNS[0], nothing)

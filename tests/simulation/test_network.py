@@ -14,6 +14,7 @@ from simulation.events import Row
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.network import Connection, Message, Network
 from simulation.world import Fault, Simulation
+from tests.support.kernels import run_until
 
 
 def a_pair(**options: object) -> Simulation:
@@ -124,17 +125,30 @@ class Wire:
         self.kernel.at(Turn(at_ms, Rank.SCRIPT), action)
 
 
+def test_order_is_not_kept_between_two_connections_though_they_have_one_name():
+    wire = Wire()
+    wire.connection.link.extra_ms = 50
+    wire.send(1)
+    wire.connection.link.extra_ms = 0
+    wire.connection = wire.network.connect(wire.listener, "c1", 1)
+
+    wire.send(2)
+    run_until(wire.kernel, 100)
+
+    assert wire.echo.handled == [2, 1]
+
+
 def test_answers_that_a_repaired_link_kept_come_home_before_those_behind_them():
     wire = Wire()
     link = wire.connection.link
     link.is_silent_to_client = True
     wire.send(1)
     wire.at(5, partial(wire.send, 2))
-    wire.kernel.run_until(22)
+    run_until(wire.kernel, 22)
 
     link.is_silent_to_client = False
     link.release()
-    wire.kernel.run_until(100)
+    run_until(wire.kernel, 100)
 
     assert wire.listener.heard == [1, 2]
 
@@ -144,13 +158,13 @@ def test_requests_that_a_repaired_link_kept_arrive_before_those_behind_them():
     link = wire.connection.link
     wire.send(1)
     wire.at(5, partial(wire.send, 2))
-    wire.kernel.run_until(7)
+    run_until(wire.kernel, 7)
     link.is_silent_to_broker = True
-    wire.kernel.run_until(12)
+    run_until(wire.kernel, 12)
 
     link.is_silent_to_broker = False
     link.release()
-    wire.kernel.run_until(100)
+    run_until(wire.kernel, 100)
 
     assert wire.echo.handled == [1, 2]
 
@@ -160,10 +174,10 @@ def test_a_reset_before_the_broker_acts_loses_what_waits_its_turn_there():
     wire.echo.is_busy = True
     wire.send(1)
     wire.send(2)
-    wire.kernel.run_until(10)
+    run_until(wire.kernel, 10)
 
     wire.network.reset(wire.connection, None)
-    wire.kernel.run_until(100)
+    run_until(wire.kernel, 100)
 
     assert (wire.echo.handled, wire.lost, wire.listener.heard) == ([1], [2], ["reset"])
 
@@ -173,11 +187,11 @@ def test_a_reset_after_the_broker_acted_lets_it_handle_what_waits_its_turn_there
     wire.echo.is_busy = True
     wire.send(1)
     wire.send(2)
-    wire.kernel.run_until(10)
+    run_until(wire.kernel, 10)
 
     wire.network.reset(wire.connection, None, acted=True)
     wire.network.let_next_in(wire.connection)
-    wire.kernel.run_until(100)
+    run_until(wire.kernel, 100)
 
     assert (wire.echo.handled, wire.lost) == ([1, 2], [])
 
