@@ -31,6 +31,8 @@ def told_scenario(scenario: Scenario) -> Iterator[str]:
             yield f"  {_entry(entry)}"
     yield ""
     yield f"It runs for {duration_text(scenario.run_for)} of virtual time, seed {scenario.seed}."
+    if scenario.never_settles:
+        yield f"Its groups need not come to rest: {scenario.never_settles}."
     if scenario.expect:
         expected = [str(each) for each in said["expect"]]
         yield f"Expected at the end: {listed(expected)}."
@@ -42,9 +44,13 @@ def told_scenario(scenario: Scenario) -> Iterator[str]:
 
 
 def _cluster(scenario: Scenario) -> Iterator[str]:
+    cluster = scenario.to_dict()["cluster"]
     yield f"A cluster of {counted(scenario.cluster.brokers, 'broker')}."
+    for key, value in cluster.items():
+        if key not in ("brokers", "topics"):
+            yield f"  {key}: {_value(value)}"
     for name, topic in scenario.cluster.topics.items():
-        said = scenario.to_dict()["cluster"]["topics"][name] or {}
+        said = cluster["topics"][name] or {}
         traffic = {key: value for key, value in said.items() if key != "partitions"}
         more = f": {_options(traffic)}" if traffic else ""
         yield f"Topic {name} has {counted(topic.partitions, 'partition')}{more}."
@@ -54,7 +60,8 @@ def _group(name: str, members: int | Mapping[Any, Any], said: Mapping[str, Any])
     if isinstance(members, int):
         who = counted(members, "member")
     else:
-        who = f"the members {listed([str(each) for each in members])}"
+        options = said["members"] if isinstance(said["members"], Mapping) else {}
+        who = f"the members {listed([_member(str(each), options.get(each)) for each in members])}"
     topics = said.get("subscribe") or said.get("pattern")
     reads = f", reading {_value(topics)}" if topics else ""
     yield f"Group {name} has {who}{reads}."
@@ -63,6 +70,10 @@ def _group(name: str, members: int | Mapping[Any, Any], said: Mapping[str, Any])
     }
     for key, value in rest.items():
         yield f"  {key}: {_value(value)}"
+
+
+def _member(name: str, said: Mapping[str, Any] | None) -> str:
+    return f"{name} ({_options(said)})" if said else name
 
 
 def _entry(entry: Mapping[str, Any]) -> str:

@@ -82,6 +82,26 @@ def test_a_scenario_is_explained_in_words(starter):
     assert "short_session: groups.checkout.settings.session_timeout_ms is 10s" in told
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("two_bounce_migration", "the members checkout (count 6) and late (start by script, "),
+        ("commit_race", "the members left-1 (settings max_poll_interval_ms 10s) and left-2"),
+        ("cold_start_storm", "  settings: group_initial_rebalance_delay_ms 3s\nTopic orders"),
+        ("autoscaler_feedback", "Its groups need not come to rest: the autoscaler goes on."),
+    ],
+)
+def test_an_explanation_leaves_nothing_out(name, told):
+    assert told in groupsim("show", name).stdout
+
+
+def test_the_latency_of_a_cluster_is_explained(starter):
+    text = starter.read_text().replace("cluster:\n", "cluster:\n  latency: 5ms\n", 1)
+    starter.write_text(text)
+
+    assert "A cluster of 3 brokers.\n  latency: 5ms\n" in groupsim("show", starter).stdout
+
+
 def test_a_scenario_s_file_can_be_shown_to_be_copied(starter):
     assert groupsim("show", starter, "--yaml").stdout == starter.read_text()
 
