@@ -56,7 +56,7 @@ PAIRS: Mapping[str, str] = {
 }
 
 #: The kinds of requests that a consumer or a raw member sends.
-_REQUESTS = tuple(
+REQUESTS = tuple(
     each.__name__.removesuffix("Request")
     for each in (
         *(FindCoordinatorRequest, JoinGroupRequest, SyncGroupRequest, HeartbeatRequest),

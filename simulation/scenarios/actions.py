@@ -15,7 +15,7 @@ from typing import ClassVar, TypeVar
 from attrs import field, frozen
 
 from client.membership import CloseOperation
-from simulation.scenarios.mistakes import unknown
+from simulation.scenarios.mistakes import Wrong, unknown
 from simulation.scenarios.parts import App, close_operation, names, says
 from simulation.scenarios.settings import ConsumerSettings, consumer_settings, no_settings
 from simulation.scenarios.values import (
@@ -234,6 +234,11 @@ class Change(Action):
     )
     app: App | None = field(default=None, metadata=says("instead of the one they have"))
 
+    def __attrs_post_init__(self) -> None:
+        """Refuse what changes nothing."""
+        if not self.settings and self.app is None:
+            raise Wrong("found no change", "must have settings or app")
+
 
 @frozen(kw_only=True)
 class Autoscale(Action):
@@ -259,6 +264,11 @@ class Autoscale(Action):
     until: Ms | None = field(
         default=None, converter=maybe_duration, metadata=says("when it ends; without it, never")
     )
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a range with nothing in it."""
+        if self.least > self.most:
+            raise Wrong(f"found least {self.least}", f"must be at most most, {self.most}")
 
 
 # --- a raw member ---

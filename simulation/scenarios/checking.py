@@ -15,6 +15,12 @@ from attrs import define, field
 from client.settings import consumer_config
 from coordinator import GroupConfig
 from simulation.scenarios.actions import Action, Autoscale, Raw, Scale
+from simulation.scenarios.aims import (
+    action_aims,
+    event_aims,
+    no_partition,
+    partition_counts,
+)
 from simulation.scenarios.crews import Person, roster_of
 from simulation.scenarios.disturbances import AddPartitions, CreateTopic, MoveCoordinator
 from simulation.scenarios.expectations import group_of
@@ -22,7 +28,7 @@ from simulation.scenarios.limits import Limits
 from simulation.scenarios.mistakes import Path, Wrong, unknown
 from simulation.scenarios.parts import App, Group
 from simulation.scenarios.python_names import import_problem
-from simulation.scenarios.script import Entry
+from simulation.scenarios.script import Entry, On
 from simulation.scenarios.settings import ASSIGNORS, is_python
 from simulation.scenarios.values import coordinated_group
 from simulation.scenarios.whom import FORMS, Named, Owner, parse_whom
@@ -104,7 +110,7 @@ class _Check:
         )
         for path, what, size, most in sizes:
             if size > most:
-                yield path, Wrong(f"found {size} {what}", _at_most(most))
+                yield path, Wrong(f"found {size} {what}", _at_most(most, what))
 
     def _members_count(self) -> int:
         count = 0
@@ -212,15 +218,24 @@ class _Check:
                 (*path, "every"),
                 Wrong(f"found {times} repetitions", _at_most(self.limits.repeats)),
             )
-        if entry.on is not None and entry.on.group not in (None, *self.groups):
-            assert entry.on.group is not None
-            yield (*path, "on", "group"), unknown("group", entry.on.group, self.groups)
+        if entry.on is not None:
+            yield from self._event((*path, "on"), entry.on)
         yield from self._names(place, entry.do)
+        yield from action_aims(self.scenario, place, entry.do, self.people)
         settings = getattr(entry.do, "settings", {})
         yield from self._changed_settings((*place, "settings"), entry.do, settings)
         app = getattr(entry.do, "app", None)
         if isinstance(app, App):
             yield from self._app((*place, "app"), app)
+
+    def _event(self, path: Path, on: On) -> Iterator[Finding]:
+        """Whatever an event to wait for names must be there."""
+        if on.group is not None and on.group not in self.groups:
+            yield (*path, "group"), unknown("group", on.group, self.groups)
+        raw = [entry.do.member for entry in self.scenario.script if isinstance(entry.do, Raw)]
+        if on.client is not None and on.client not in raw:
+            yield from self._consumer((*path, "client"), on.client)
+        yield from event_aims(self.scenario, path, on, self.topics)
 
     def _names(self, path: Path, action: Action) -> Iterator[Finding]:
         """Whatever an action names must be there."""
@@ -247,23 +262,31 @@ class _Check:
     def _whom(self, path: Path, text: str) -> Iterator[Finding]:
         chosen = parse_whom(text)
         if isinstance(chosen, Named):
-            if chosen.name not in self.people and not self._may_come(chosen.name):
-                wrong = unknown("consumer", chosen.name, self.people)
-                many = len(self.people)
-                known = wrong.allowed if many <= _LISTED_MAX else f"there are {many}, or {FORMS}"
-                yield path, Wrong(wrong.found, known, nearest=wrong.nearest)
+            yield from self._consumer(path, chosen.name)
             return
         if isinstance(chosen, Owner):
             if chosen.topic not in self.topics:
                 yield path, unknown("topic", chosen.topic, self.topics)
+            elif wrong := no_partition(
+                chosen.topic, chosen.partition, partition_counts(self.scenario)
+            ):
+                yield path, wrong
             elif chosen.group is None and len(self.groups) > 1:
                 yield path, Wrong(f"found {text!r}", f"must say whose: {text} in GROUP")
         if chosen.group is not None and chosen.group not in self.groups:
             yield path, unknown("group", chosen.group, self.groups)
 
+    def _consumer(self, path: Path, name: str) -> Iterator[Finding]:
+        if name in self.people or self._may_come(name):
+            return
+        wrong = unknown("consumer", name, self.people)
+        many = len(self.people)
+        known = wrong.allowed if many <= _LISTED_MAX else f"there are {many}, or {FORMS}"
+        yield path, Wrong(wrong.found, known, nearest=wrong.nearest)
+
     def _may_come(self, name: str) -> bool:
         """Whether a name can only be known later: of a group that scales, or could not be read."""
-        if self.broken:
+        if self.broken or self._members_count() > self.limits.members:
             return True
         growing = {
             entry.do.group
@@ -312,5 +335,6 @@ def _names_in(data: Any, *path: str) -> tuple[str, ...]:  # noqa: ANN401 (plain 
     return tuple(data) if isinstance(data, Mapping) else ()
 
 
-def _at_most(most: int) -> str:
-    return f"must be at most {most}; a flag can raise this"
+def _at_most(most: int, what: str = "") -> str:
+    flag = f"; --max-{what} N raises this" if what in ("members", "partitions") else ""
+    return f"must be at most {most}{flag}"

@@ -246,4 +246,4 @@ def _refusal(file: str, line: int | None, found: str, allowed: str) -> ScenarioE
 
 
 def _at_most(most: int, what: str = "bytes") -> str:
-    return f"must have at most {most} {what}; a flag can raise this"
+    return f"must have at most {most} {what}"

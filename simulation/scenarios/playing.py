@@ -75,7 +75,7 @@ class _Audience:
         if row.seq > self.events_max:
             raise TooManyEvents(
                 f"more than {self.events_max} events by {row.at_ms} ms of virtual time;"
-                " a flag can raise this limit"
+                " --max-events N raises this limit"
             )
         for sink in self.sinks:
             sink.take(row)
@@ -159,7 +159,11 @@ class _Cue:
             self.sim.stage.recorder.watchers.append(self._watch)
 
     def _act(self) -> None:
-        undo = self.hands.do(self.entry.do)
+        try:
+            undo = self.hands.do(self.entry.do)
+        except SimulationError as error:
+            error.add_note(f"asked for by script.{self.number}.{self.entry.verb}")
+            raise
         if undo is not None and self.entry.lasts is not None:
             self.sim.after(self.entry.lasts, undo)
 

@@ -30,7 +30,7 @@ def document_of(path: FilePath, limits: Limits) -> Document:
         raise ScenarioError([Mistake(file=file, found=found, allowed="must be a file")]) from error
     if len(raw) > limits.file_bytes:
         found = f"found more than {limits.file_bytes} bytes"
-        allowed = "must be smaller; a flag can raise this"
+        allowed = "must be smaller"
         raise ScenarioError([Mistake(file=file, found=found, allowed=allowed)])
     try:
         text = raw.decode("utf-8-sig")

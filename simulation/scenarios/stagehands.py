@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
+from simulation.errors import SimulationError
 from simulation.faults import Heal
 from simulation.raw_member import RawMember
 from simulation.scenarios import actions, disturbances
@@ -16,7 +17,7 @@ from simulation.scenarios.actions import Action, Send
 from simulation.scenarios.company import Company
 from simulation.scenarios.parts import Topic
 from simulation.scenarios.processes import Processes, Until
-from simulation.scenarios.values import coordinated_group
+from simulation.scenarios.values import coordinated_group, duration_text
 from simulation.world import Simulation
 
 #: Takes an action back; None where there is nothing to take back.
@@ -317,6 +318,12 @@ class Stagehands:
     def _truncate(self, action: disturbances.Truncate) -> Undo:
         topic = self.sim.stage.cluster.topics.get(action.topic)
         if topic is not None and action.partition < len(topic.logs):
+            end = topic.logs[action.partition].end_at(self.sim.now_ms)
+            if action.before > end:
+                raise SimulationError(
+                    f"{action.topic}-{action.partition} cannot be truncated before"
+                    f" {action.before} at {duration_text(self.sim.now_ms)}: its log ends at {end}"
+                )
             self.sim.truncate(action.topic, action.partition, action.before)
         return None
 

@@ -120,5 +120,5 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read():
     (refusal,) = refusals("a: 1\n" * 100, Limits(file_bytes=100))
 
     assert refusal == (
-        "a.yaml: found 500 characters; must have at most 100 bytes; a flag can raise this"
+        "a.yaml: found 500 characters; must have at most 100 bytes"
     )

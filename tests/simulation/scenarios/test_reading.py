@@ -170,7 +170,10 @@ def test_what_is_no_scenario_at_all_is_told_so(text, found):
 @pytest.mark.parametrize(
     ("limits", "found"),
     [
-        (Limits(members=1), "groups: found 2 members; must be at most 1; a flag can raise this"),
+        (
+            Limits(members=1),
+            "groups: found 2 members; must be at most 1; --max-members N raises this",
+        ),
         (Limits(partitions=11), "cluster.topics: found 12 partitions; must be at most 11"),
         (Limits(brokers=2), "cluster.brokers: found 3 brokers; must be at most 2"),
         (Limits(variants=1), "variants: found 2 variants; must be at most 1"),
@@ -225,3 +228,54 @@ def test_a_file_that_is_not_there_is_told_so():
     (mistake,) = validate(Path("no") / "such.yaml")
 
     assert str(mistake) == "no/such.yaml: cannot be read: No such file or directory; must be a file"
+
+
+@pytest.mark.parametrize(
+    ("entry", "mistake"),
+    [
+        ("{on: {kind: state_changed, state: Stabel}, crash: ada}", "on.state: .*mean `Stable`"),
+        ("{on: {kind: reply_sent, error: BOGUS}, crash: ada}", "on.error: unknown error 'BOGUS'"),
+        ("{on: {kind: reply_sent, request: JionGroup}, crash: ada}", "on.request: .*`JoinGroup`"),
+        ("{on: {kind: consumer_started, client: adda}, crash: ada}", "on.client: .*`ada`"),
+        ("{on: {kind: reply_sent, broker: 9}, crash: ada}", "on.broker: found broker 9; there are"),
+        ("{on: {kind: topic_created, topic: nope}, crash: ada}", "on.topic: unknown topic 'nope'"),
+        (
+            "{on: {kind: commit_failed, topic: orders, partition: 99}, crash: ada}",
+            "on.partition: found partition 99; orders has 0 to",
+        ),
+        ("{on: {kind: commit_failed, partition: 99}, crash: ada}", "on.partition: found partition"),
+        ("{at: 1s, crash: owner of orders-99}", "crash.members: found partition 99"),
+        ("{at: 1s, append: {topic: orders, records: 1, partition: 99}}", "append.partition: found"),
+        ("{at: 1s, truncate: {topic: orders, before: 1, partition: 99}}", "truncate.partition: f"),
+        ("{at: 1s, add_partitions: {topic: orders, to: 1}}", "add_partitions.to: .*more than the"),
+        ("{at: 1s, create_topic: {name: orders}}", "create_topic.name: found orders, which is"),
+        ("{at: 1s, raw: {member: ada, group: checkout, send: join}}", "raw.member: found ada"),
+        ("{at: 1s, hold: {members: ada, request: JionGroup}}", "hold.request: .*`JoinGroup`"),
+        ("{at: 1s, change: {members: ada}}", "change: found no change"),
+        (
+            "{at: 1s, autoscale: {group: checkout, lag_per_member: 1, least: 9, most: 5}}",
+            "autoscale: found least 9; must be at most most, 5",
+        ),
+    ],
+)
+def test_an_entry_that_could_never_do_anything_is_refused(entry, mistake):
+    found = "\n".join(mistakes_in(f"{A_FEW}script:\n  - {entry}\n"))
+
+    assert re.search(rf"a.yaml:4: script.0.{mistake}", found), found
+
+
+A_FEW = """\
+cluster: {topics: {orders: {partitions: 4}}}
+groups: {checkout: {members: [ada, bea], subscribe: orders}}
+"""
+
+
+def test_too_many_members_are_told_with_the_flag_that_allows_them_and_nothing_follows():
+    text = """\
+cluster: {topics: {orders: {partitions: 4}}}
+groups: {checkout: {members: 3000, subscribe: orders}}
+script: [{at: 1s, crash: checkout-2}]
+"""
+    (found,) = mistakes_in(text)
+
+    assert found.endswith("found 3000 members; must be at most 2000; --max-members N raises this")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulation.errors import SimulationError
 from simulation.events import Row
 from simulation.scenarios import Scenario
 from tests.support.stories import rows_of
@@ -351,3 +352,12 @@ def test_records_can_be_written_at_once_and_deleted():
 
     (moved,) = [row for row in rows if row.kind == "log_start_moved"]
     assert (moved.at_ms, moved.partition, moved.offset) == (40_000, 2, 120)
+
+
+def test_a_log_that_is_too_short_to_be_truncated_there_is_told_in_a_sentence():
+    with pytest.raises(
+        SimulationError, match="orders-0 cannot be truncated before 5000 at 1m"
+    ) as it:
+        played("{at: 1m, truncate: {topic: orders, before: 5000}}")
+
+    assert "asked for by script.0.truncate" in it.value.__notes__
