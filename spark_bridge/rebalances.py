@@ -198,6 +198,7 @@ def _told() -> list[Column]:
     starts, is_end = F.col(c.STARTS), F.col(c.TURNS) & ~F.col(c.IS_MOVING)
     is_phase, kind = F.col(c.TURNS) & F.col(c.IS_MOVING), F.col(c.KIND)
     says_deadline = starts | (kind == _EXTENSION) | (is_phase & (F.col(c.STATE) == _PREPARING))
+    has_no_vote = or_false(starts | (F.col(c.STATE) == _PREPARING))
     cause = F.coalesce(F.col(c.DETAIL), F.lit(""))
     reason = _after(cause, _CLIENT_REASON)
     ended_ms = F.coalesce(F.col(c.ENDING)[c.AT_MS], F.col(c.UNTIL_MS))
@@ -215,6 +216,7 @@ def _told() -> list[Column]:
         _of(is_end, F.coalesce(F.col(c.STATE), F.lit(_DEAD))).alias(c.ENDED_IN),
         F.max(c.UNTIL_MS).alias(c.UNTIL_MS),
         _of(F.col(c.TURNS), F.col(c.GENERATION)).alias(c.GENERATION),
+        _of(F.col(c.TURNS), F.when(~has_no_vote, F.col(c.PROTOCOL))).alias(c.PROTOCOL),
         _of(starts | (is_end & (kind == _CHANGED)), members).alias(c.MEMBERS),
         F.transform(
             F.array_sort(F.collect_list(F.when(is_phase, phase))),
@@ -236,7 +238,7 @@ def _shown() -> list[Column]:
     return [
         *map(F.col, (*names, c.ENDED_IN)),
         duration_ms.alias(c.DURATION_MS),
-        *map(F.col, (c.GENERATION, c.MEMBERS, *phases)),
+        *map(F.col, (c.GENERATION, c.PROTOCOL, c.MEMBERS, *phases)),
         *(hold[name].alias(name) for name in of_a_hold),
         F.col(c.DEADLINE_MS),
         F.coalesce(F.col(c.MOVED), F.lit(0).cast("bigint")).alias(c.MOVED),

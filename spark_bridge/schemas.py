@@ -112,7 +112,7 @@ REBALANCES = StructType(
         *_texts(c.TRIGGER, c.REASON, c.CLIENT_REASON),
         *_numbers(c.STARTED_MS, c.ENDED_MS),
         *_texts(c.ENDED_IN),
-        *_of_events(c.DURATION_MS, c.GENERATION),
+        *_of_events(c.DURATION_MS, c.GENERATION, c.PROTOCOL),
         *_numbers(c.MEMBERS),
         StructField(c.PHASES, ArrayType(StructType(REBALANCE_PHASES.fields[3:]))),
         *_numbers(c.AWAITING_JOINS_MS, c.AWAITING_LEADER_MS, c.SYNCING_MS),

@@ -52,7 +52,7 @@ def test_a_rebalance_has_a_cause_phases_a_holder_and_moves(spark):
         moves_to(COMPLETING, 40, "everyone has joined", generation=2, count=2),
         an_event(RECEIVED, 45, request="SyncGroup", member="bea-1"),
         an_event(RECEIVED, 48, request="SyncGroup", member="ada-1"),
-        moves_to(STABLE, 50, "written", generation=2, count=2),
+        moves_to(STABLE, 50, "written", generation=2, count=2, protocol="range"),
         given(51, "ada", 0),
         given(51, "bea", 1),
     )
@@ -71,6 +71,7 @@ def test_a_rebalance_has_a_cause_phases_a_holder_and_moves(spark):
         c.ENDED_IN: STABLE,
         c.DURATION_MS: 40,
         c.GENERATION: 2,
+        c.PROTOCOL: "range",
         c.MEMBERS: 2,
         c.PHASES: [(PREPARING, 10, 40), (COMPLETING, 40, 50)],
         c.AWAITING_JOINS_MS: 30,
@@ -184,7 +185,7 @@ def measured(run: str, each: Rebalance) -> tuple[object, ...]:
     hold = (None,) * 4 if held is None else (held.who, held.why, held.started_ms, held.ended_ms)
     return (
         *(run, each.group, each.seq, each.cause, each.client_reason, each.started_ms),
-        *(each.ended_in, each.duration_ms, each.generation, each.members),
+        *(each.ended_in, each.duration_ms, each.generation, each.protocol, each.members),
         [(phase.state, phase.started_ms, phase.ended_ms) for phase in each.phases],
         *(*hold, each.deadline_ms, each.moved),
     )
