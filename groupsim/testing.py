@@ -22,6 +22,7 @@ from groupsim.coordinator_under_test import CoordinatorUnderTest
 from simulation.events import Row
 from simulation.recorder import MemorySink, Sink
 from simulation.scenarios import RunResult, Scenario
+from simulation.scenarios.mistakes import nearest_to
 from simulation.scenarios.playing import PlayOptions, seed_of, variant_of
 from simulation.sentences import Names, in_time
 from simulation.timeline import Window, is_told, lines, page
@@ -82,7 +83,12 @@ class Playbill:
 
     def scenario(self, file: Path, *, seed: int | None, allow_python: bool) -> ScenarioUnderTest:
         """The scenario of a file, or the one of that name that comes with groupsim."""
-        ours = None if file.exists() else shipped().get(file.name)
+        known = shipped()
+        ours = None if file.exists() else known.get(file.name)
+        if ours is None and not file.exists() and not file.suffix:
+            nearest = nearest_to(file.name, known)
+            hint = f"; did you mean {nearest}?" if nearest else ""
+            raise FileNotFoundError(f"there is no scenario {file.name} and no file {file}{hint}")
         return ScenarioUnderTest(
             scenario=Scenario.from_file(ours or file, allow_python=allow_python),
             name=file.name if ours else os.path.relpath(file, self.folder),

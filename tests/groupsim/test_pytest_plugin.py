@@ -285,3 +285,17 @@ def test_the_other_examples_of_the_page_pass(pytester):
     pytester.makepyfile(**{f"test_{n}": code for n, code in enumerate(codes)})
 
     pytester.runpytest_inprocess().assert_outcomes(passed=4)
+
+
+def test_a_scenario_s_name_that_is_almost_right_is_answered_with_the_right_one(pytester):
+    result = outcome_of(
+        pytester,
+        """
+        def test_it(scenario):
+            scenario("rolling_deplyo")
+        """,
+    )
+
+    result.stdout.fnmatch_lines(
+        ["*there is no scenario rolling_deplyo*did you mean rolling_deploy?*"]
+    )
