@@ -176,6 +176,7 @@ class Faults(Producers):
 
         What is sent behind such a request on the same connection waits with it, as TCP has it.
         """
+        _require_kind(request)
         begun = [
             self._begin(
                 "hold",
@@ -190,6 +191,7 @@ class Faults(Producers):
 
     def release(self, client: str, *brokers: int, request: str = "") -> None:
         """Let them arrive now."""
+        _require_kind(request)
         held = self._of_links("hold", client, brokers)
         self._end([each for each in held if each.effect == request])
 
@@ -437,6 +439,11 @@ def _happen(sim: Simulation, fault: Fault) -> None:
     heal = _apply(sim, fault.verb, fault.target, *fault.brokers, **fault.options)
     if fault.lasts is not None:
         sim.after(fault.lasts, heal or partial(_apply, sim, PAIRS[fault.verb], fault.target))
+
+
+def _require_kind(request: str) -> None:
+    if request and request not in REQUESTS:
+        raise ValueError(f"request must be one of {', '.join(REQUESTS)}, not {request!r}")
 
 
 def _apply(
