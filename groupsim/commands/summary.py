@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rich import box
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -22,8 +23,8 @@ _REBALANCES_MAX = 10
 #: Of more causes than this, the most frequent are told.
 _CAUSES_MAX = 3
 _NONE = "none"
-#: From here on, thousandths say nothing.
-_MANY = 1_000
+#: On a narrower page the words of a rebalance stand under its numbers.
+_WIDE = 80
 #: The worst partition says little of what all of them went through.
 _WORST_HIDES_THE_REST = "unowned_s"
 
@@ -57,7 +58,7 @@ def number(value: Number) -> str:
     """A figure as a table shows it."""
     if not isinstance(value, float):
         return f"{value:,}"
-    return f"{value:,.3f}" if value < _MANY else f"{value:,.1f}"
+    return f"{value:,.3f}"
 
 
 def _print_run(voice: Voice, result: RunResult) -> None:
@@ -87,7 +88,7 @@ def _print_group(voice: Voice, group: GroupFigures) -> None:
         else _NONE,
     )
     if rebalances:
-        voice.show(_rebalance_table(rebalances))
+        voice.show(_rebalance_table(rebalances, is_wide=voice.page.width >= _WIDE))
     _fact(voice, "unowned", _seconds(group, "unowned_s"))
     _fact(voice, "owned twice", _seconds(group, "dual_s"))
     _fact(voice, "duplicates", _records(group.by_cause(measures.duplicates)))
@@ -104,7 +105,7 @@ def _fact(voice: Voice, name: str, told: str) -> None:
     voice.line(f"    {name:<12} {told}")
 
 
-def _rebalance_table(rebalances: Sequence[Rebalance]) -> Table:
+def _rebalance_table(rebalances: Sequence[Rebalance], *, is_wide: bool) -> RenderableType:
     numbered = list(enumerate(rebalances, 1))
     title = None
     if len(numbered) > _REBALANCES_MAX:
@@ -116,11 +117,18 @@ def _rebalance_table(rebalances: Sequence[Rebalance]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("because")
     table.add_column("held")
+    under: list[str] = []
     for n, each in numbered:
         took = lasting(each.duration_ms) + ("" if each.ended_in else " so far")
         held = _held(each)
-        table.add_row(str(n), in_time(each.started_ms), took, str(each.moved), each.cause, held)
-    return table
+        at = in_time(each.started_ms)
+        table.add_row(str(n), at, took, str(each.moved), each.cause, held)
+        under += [
+            f"    {n}: at {at}, took {took}, moved {each.moved}",
+            f"      because {each.cause}",
+            *([f"      held {held}"] if held else []),
+        ]
+    return table if is_wide else Text("\n".join([*([f"    {title}"] if title else []), *under]))
 
 
 def _held(each: Rebalance) -> str:

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from rich.console import Console
 
 from groupsim.commands.progress import Reporter, told_progress
+from groupsim.commands.summary import print_summary
 from groupsim.commands.voice import Voice
 from simulation.measures import MEASURES
+from simulation.scenarios import Scenario
 from tests.groupsim.command import ROOT, groupsim
 from tests.groupsim.runs import a_death, a_ghost, a_pause, directory_of
 
@@ -92,6 +96,16 @@ def test_the_summary_says_in_one_line_whether_the_run_was_safe_and_came_to_rest(
 
     assert "  safety kept; liveness kept: settled 10." in rest
     assert "  safety kept; liveness open: not settled 5.0 s after the last disturbance;" in unrest
+
+
+def test_on_a_narrow_page_a_rebalance_s_words_stand_under_its_numbers(scenario, capsys):
+    played = Scenario.from_file(scenario)
+    voice = Voice(page=Console(width=40, highlight=False, markup=False))
+
+    print_summary(voice, played, [played.play(variant="eager")])
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "because session of checkout-1 expired held " in told
 
 
 def test_several_variants_are_compared_measure_by_measure(scenario):
@@ -337,3 +351,67 @@ def test_a_change_whose_value_cannot_be_read_is_named(scenario, change):
     assert result.exit_code == 2
     assert f"groupsim: --set {change.partition('=')[0]}: found " in result.stderr
     assert "found found" not in result.stderr
+
+
+def test_a_change_of_a_variant_itself_is_refused(scenario):
+    result = groupsim("run", scenario, "--set", "variants.eager.run_for=1s")
+
+    assert result.exit_code == 2
+    assert "--set variants.eager.run_for: " in result.stderr
+
+
+def test_the_command_that_repeats_a_run_raises_the_same_limits(scenario):
+    changes = ["--set", "expect=lost == 7", "--variant", "eager", "--max-members", "3000"]
+
+    result = groupsim("run", scenario, *changes)
+
+    assert result.exit_code == 1
+    assert "--max-members 3000" in result.stderr.partition("to repeat it: ")[2]
+
+
+def test_a_seed_is_not_negative(scenario):
+    assert groupsim("run", scenario, "--seed", "-5").exit_code == 2
+
+
+def test_a_file_for_many_members_is_validated_and_shown_with_the_flag_that_allows_them(tmp_path):
+    file = tmp_path / "many.yaml"
+    file.write_text(SHORT.replace("members: 3,", "members: 2001,"))
+
+    assert groupsim("validate", file).exit_code == 2
+    assert groupsim("validate", file, "--max-members", "2001").exit_code == 0
+    assert groupsim("show", file, "--max-members", "2001").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("run", 5), ("seed", "x"), ("seed", -1), ("more", 1), ("detail", None)]
+)
+def test_a_damaged_run_file_is_told_in_a_sentence(kept, tmp_path, key, value):
+    damaged = tmp_path / "eager"
+    shutil.copytree(kept / "eager", damaged)
+    said = json.loads((damaged / "run.json").read_text())
+    (damaged / "run.json").write_text(json.dumps({**said, key: value}))
+
+    result = groupsim("replay", damaged)
+
+    assert result.exit_code == 2
+    assert "is not the run.json of a run: it" in result.stderr
+    assert key in result.stderr
+
+
+def test_a_setting_s_name_that_is_misspelt_in_a_change_is_found(scenario):
+    result = groupsim("run", scenario, "--set", "sesion_timeout_ms=45s")
+
+    assert result.exit_code == 2
+    assert "did you mean `session_timeout_ms`?" in result.stderr
+
+
+def test_control_characters_of_a_file_never_reach_the_terminal(tmp_path):
+    file = tmp_path / "hostile.yaml"
+    file.write_text('title: "\\e[2J\\a"\nquestion: "\\e]0;x\\a"\n' + SHORT.split("\n", 2)[2])
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text('"\\e[2J": 1\n' + SHORT)
+
+    results = [groupsim("show", file), groupsim("run", file), groupsim("validate", wrong)]
+
+    assert [each.exit_code for each in results] == [0, 0, 2]
+    assert [each for each in results if "\x1b" in each.output or "\x07" in each.output] == []
