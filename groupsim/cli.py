@@ -79,6 +79,18 @@ PythonOption = Annotated[
     bool,
     typer.Option("--allow-python", help="Let the scenario import assignors and applications."),
 ]
+MembersOption = Annotated[
+    int | None,
+    typer.Option("--max-members", metavar="N", min=1, help="Allow so many members."),
+]
+PartitionsOption = Annotated[
+    int | None,
+    typer.Option("--max-partitions", metavar="N", min=1, help="Allow so many partitions."),
+]
+EventsOption = Annotated[
+    int | None,
+    typer.Option("--max-events", metavar="N", min=1, help="Allow so many events in a run."),
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Results for a script; docs/cli.md has their schema.")
 ]
@@ -144,6 +156,9 @@ def show(
     yaml: Annotated[
         bool, typer.Option("--yaml", help="The file itself, to copy and change.")
     ] = False,
+    allow_python: PythonOption = False,
+    max_members: MembersOption = None,
+    max_partitions: PartitionsOption = None,
 ) -> None:
     """Explain a scenario in words: who is there, what happens, what is asked.
 
@@ -153,8 +168,10 @@ def show(
       groupsim show rolling_deploy --yaml > mine.yaml
     """
     from groupsim.commands import scenarios
+    from simulation.scenarios.limits import raised
 
-    scenarios.show(scenario, is_yaml=yaml)
+    limits = raised(members=max_members, partitions=max_partitions)
+    scenarios.show(scenario, is_yaml=yaml, allow_python=allow_python, limits=limits)
 
 
 @app.command()
@@ -179,6 +196,8 @@ def validate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file.")],
     *,
     allow_python: PythonOption = False,
+    max_members: MembersOption = None,
+    max_partitions: PartitionsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say everything that is wrong with a scenario file, and where.
@@ -190,8 +209,10 @@ def validate(
       groupsim validate mine.yaml
     """
     from groupsim.commands import scenarios
+    from simulation.scenarios.limits import raised
 
-    if not scenarios.check(file, allow_python=allow_python, as_json=as_json):
+    limits = raised(members=max_members, partitions=max_partitions)
+    if not scenarios.check(file, allow_python=allow_python, limits=limits, as_json=as_json):
         raise typer.Exit(WRONG_USE)
 
 
@@ -204,7 +225,7 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         typer.Option(metavar="NAME", help="Only this variant; may be given again."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Other dice; 0 unless the scenario says.")
+        int | None, typer.Option(metavar="N", min=0, help="Other dice; 0 unless the scenario says.")
     ] = None,
     change: Annotated[
         list[str] | None,
@@ -218,15 +239,9 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         bool, typer.Option("--full", help="Record every heartbeat and commit by itself.")
     ] = False,
     allow_python: PythonOption = False,
-    max_members: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Allow so many members.")
-    ] = None,
-    max_partitions: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Allow so many partitions.")
-    ] = None,
-    max_events: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Allow so many events in a run.")
-    ] = None,
+    max_members: MembersOption = None,
+    max_partitions: PartitionsOption = None,
+    max_events: EventsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play a scenario in all its variants, and tell what came of it.
@@ -241,6 +256,7 @@ def run(  # noqa: PLR0913 - one parameter for each flag
       groupsim run mine.yaml --set groups.checkout.settings.session_timeout_ms=10s --json
     """
     from groupsim.commands import running
+    from simulation.scenarios.limits import raised
 
     wish = running.Wish(
         scenario=scenario,
@@ -250,7 +266,7 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         out=out,
         is_full=full,
         allow_python=allow_python,
-        limits=running.limits_of(members=max_members, partitions=max_partitions, events=max_events),
+        limits=raised(members=max_members, partitions=max_partitions, events=max_events),
     )
     if not running.run(wish, is_json=as_json):
         raise typer.Exit(FAILED)
@@ -344,8 +360,14 @@ def diff(
 
 
 @app.command()
-def replay(
-    run: RunArgument, *, allow_python: PythonOption = False, as_json: JsonOption = False
+def replay(  # noqa: PLR0913 - one parameter for each flag
+    run: RunArgument,
+    *,
+    allow_python: PythonOption = False,
+    max_members: MembersOption = None,
+    max_partitions: PartitionsOption = None,
+    max_events: EventsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Play a run again from its run.json, and show that the events are the same.
 
@@ -356,8 +378,10 @@ def replay(
       groupsim replay runs/eager
     """
     from groupsim.commands import running
+    from simulation.scenarios.limits import raised
 
-    if not running.replay(run, allow_python=allow_python, is_json=as_json):
+    limits = raised(members=max_members, partitions=max_partitions, events=max_events)
+    if not running.replay(run, allow_python=allow_python, limits=limits, is_json=as_json):
         raise typer.Exit(FAILED)
 
 

@@ -22,17 +22,6 @@ from simulation.scenarios import Limits, RunResult, Scenario, play
 from simulation.scenarios.playing import PlayOptions, Progress
 from simulation.version import KAFKA_VERSION, VERSION
 
-#: What was played once may be played again, however large it is.
-_AS_LARGE_AS_IT_WAS = Limits(
-    nodes=1 << 40,
-    entries=1 << 40,
-    repeats=1 << 40,
-    brokers=1 << 40,
-    members=1 << 40,
-    partitions=1 << 40,
-    events=1 << 62,
-)
-
 
 def record(scenario: Scenario, path: Path, **options: Unpack[PlayOptions]) -> RunResult:
     """Play a scenario, or one of its variants, into the run directory `path`.
@@ -71,16 +60,21 @@ class Replay:
 
 
 def replay(
-    run_directory: Path, *, progress: Progress | None = None, allow_python: bool = False
+    run_directory: Path,
+    *,
+    progress: Progress | None = None,
+    allow_python: bool = False,
+    limits: Limits | None = None,
 ) -> Replay:
     """Play a run again from its `run.json`, and compare the events byte for byte."""
     before = read_recording(run_directory)
     told = before.run_file
+    limits = limits or Limits()
     scenario = Scenario.from_dict(
         told.scenario,
         file=str(run_directory / "run.json"),
         allow_python=allow_python,
-        limits=_AS_LARGE_AS_IT_WAS,
+        limits=limits,
     )
     with TemporaryDirectory(prefix="groupsim-") as folder:
         again = Path(folder) / "again"
@@ -91,7 +85,7 @@ def replay(
             seed=told.seed,
             detail="full" if told.detail == "full" else "folded",
             progress=progress,
-            limits=_AS_LARGE_AS_IT_WAS,
+            limits=limits,
             allow_python=allow_python,
         )
         if _event_bytes(run_directory) == _event_bytes(again):

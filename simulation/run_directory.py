@@ -68,11 +68,26 @@ def _run_file_of(said: Any) -> RunFile:  # noqa: ANN401 - a file may say anythin
         # What a newer version says more is not for us, but that it is newer is.
         known: dict[str, Any] = {name: said.get(name) for name in fields_dict(RunFile)}
         return RunFile(**known)
+    for name in said:
+        if name not in fields_dict(RunFile):
+            raise TypeError(f"it has {name!r}, which no {RUN_FILE} has")
+    for name in ("run", "scenario", "seed", "versions", "outcome"):
+        if name not in said:
+            raise TypeError(f"it has no {name}")
     found = RunFile(**said)
+    _require_kinds(found)
+    return found
+
+
+def _require_kinds(found: RunFile) -> None:
+    for name in ("run", "variant", "detail"):
+        if not isinstance(getattr(found, name), str):
+            raise TypeError(f"its {name} must be a text, not {getattr(found, name)!r}")
+    if type(found.seed) is not int or found.seed < 0:
+        raise TypeError(f"its seed must be a whole number, not {found.seed!r}")
     for name in ("scenario", "versions", "outcome"):
         if not isinstance(getattr(found, name), Mapping):
             raise TypeError(f"its {name} must be a mapping, not {getattr(found, name)!r}")
-    return found
 
 
 def _hidden_name(path: Path) -> str:

@@ -52,12 +52,10 @@ class Wish:
             words += ["--set", change]
         words += ["--full"] if self.is_full else []
         words += ["--allow-python"] if self.allow_python else []
+        for name in ("members", "partitions", "events"):
+            if (most := getattr(self.limits, name)) != getattr(Limits(), name):
+                words += [f"--max-{name}", str(most)]
         return shlex.join(words)
-
-
-def limits_of(**raised: int | None) -> Limits:
-    """The usual limits, with those that were given instead."""
-    return Limits(**{name: value for name, value in raised.items() if value is not None})
 
 
 def run(wish: Wish, *, is_json: bool) -> bool:
@@ -170,13 +168,15 @@ def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int)
         raise
 
 
-def replay(run_directory: Path, *, allow_python: bool, is_json: bool) -> bool:
+def replay(run_directory: Path, *, allow_python: bool, limits: Limits, is_json: bool) -> bool:
     """Play a run again from its run.json; True if the events are the same."""
     from simulation.recording import replay as play_again  # noqa: PLC0415 - it needs Parquet
 
     voice = Voice()
     with ending_well(), Reporter(voice.talk, run_directory.name) as progress:
-        found = play_again(run_directory, progress=progress, allow_python=allow_python)
+        found = play_again(
+            run_directory, progress=progress, allow_python=allow_python, limits=limits
+        )
     if is_json:
         print_json({"same": found.same, "events": found.events, "differs_at": found.differs_at})
     else:

@@ -71,21 +71,20 @@ def list_all(*, as_json: bool) -> None:
     voice.say("\ngroupsim show NAME explains one, groupsim run NAME plays it")
 
 
-def show(name: str, *, is_yaml: bool) -> None:
+def show(name: str, *, is_yaml: bool, allow_python: bool, limits: Limits) -> None:
     """Print a scenario in words, or its file."""
     voice = Voice()
+    scenario = load(name, allow_python=allow_python, limits=limits)
     if is_yaml:
-        path = path_of(name)
-        load(name)
-        voice.line(path.read_text(encoding="utf-8").rstrip())
+        voice.line(path_of(name).read_text(encoding="utf-8").rstrip())
         return
-    voice.lines(told_scenario(load(name)))
+    voice.lines(told_scenario(scenario))
 
 
-def check(file: Path, *, allow_python: bool, as_json: bool) -> bool:
+def check(file: Path, *, allow_python: bool, limits: Limits, as_json: bool) -> bool:
     """Print every mistake of a file; True if there is none."""
     try:
-        scenario = load(str(file), allow_python=allow_python)
+        scenario = load(str(file), allow_python=allow_python, limits=limits)
     except ScenarioError as error:
         if not as_json:
             raise

@@ -10,6 +10,8 @@ from typing import Any
 from attrs import define, field
 from rich.console import Console, RenderableType
 
+from simulation.scenarios.mistakes import printable
+
 #: Wide enough for the summaries' tables when nobody says how wide the page is.
 _WIDTH_OF_A_FILE = 120
 
@@ -21,6 +23,11 @@ class Page(Console):
         """Let whoever called decide what it means."""
         self.quiet = True
         raise BrokenPipeError
+
+
+def harmless(text: str) -> str:
+    """Somebody's text, in which what would command a terminal is spelled out."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _page() -> Console:
@@ -42,7 +49,7 @@ class Voice:
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """One line of the results, never broken: a terminal or a pager does that."""
-        self.page.print(text, style=style, soft_wrap=True)
+        self.page.print(harmless(text), style=style, soft_wrap=True)
 
     def lines(self, texts: Iterable[str]) -> None:
         """Several of them."""
@@ -55,7 +62,7 @@ class Voice:
 
     def say(self, text: str) -> None:
         """A word to the person, beside the results."""
-        self.talk.print(text, soft_wrap=True)
+        self.talk.print(harmless(text), soft_wrap=True)
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever json takes

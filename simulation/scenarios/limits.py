@@ -26,3 +26,8 @@ class Limits:
 
 
 USUAL = Limits()
+
+
+def raised(**given: int | None) -> Limits:
+    """The usual limits, with those that were given instead."""
+    return Limits(**{name: most for name, most in given.items() if most is not None})

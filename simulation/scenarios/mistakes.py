@@ -6,6 +6,7 @@ with file, line and path, and a `ScenarioError` carries all of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -16,6 +17,7 @@ from simulation.errors import SimulationError
 #: Where something stands: keys and positions from the top of the file.
 Path = tuple[str | int, ...]
 
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 #: A longer text is not shown in full.
 _SHOWN_MAX = 60
 
@@ -54,7 +56,7 @@ class Mistake:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         path = f"{self.path}: " if self.path else ""
         hint = f"; did you mean `{self.nearest}`?" if self.nearest else ""
-        return f"{place}: {path}{self.found}; {self.allowed}{hint}"
+        return printable(f"{place}: {path}{self.found}; {self.allowed}{hint}")
 
 
 class ScenarioError(SimulationError):
@@ -63,6 +65,11 @@ class ScenarioError(SimulationError):
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
         super().__init__("\n".join(map(str, mistakes)))
         self.mistakes = tuple(mistakes)
+
+
+def printable(text: str) -> str:
+    """A line of text in which what would command a terminal is spelled out."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def nearest_to(word: str, known: Iterable[str]) -> str:

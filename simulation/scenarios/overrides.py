@@ -70,6 +70,8 @@ def _places(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)
     """Where a path leads; a setting's name alone leads to every group."""
     if not isinstance(data, Mapping):
         raise Wrong(f"found {shown(data)}", "must be a mapping")
+    if path.partition(".")[0] == "variants":
+        raise Wrong("found a path into variants", "must be one that they have in common")
     groups = data.get("groups")
     if is_consumer_setting(path) and path not in data and isinstance(groups, Mapping):
         return [("groups", group, _SETTINGS, path.replace(".", "_")) for group in groups]

@@ -104,7 +104,9 @@ def _consumer_setting(name: str, value: object) -> object:
         return value
     if name not in _CONSUMER:
         nearest = nearest_to(name, consumer_setting_names())
-        raise Wrong(f"unknown setting {name}", "must be one of Kafka's consumer", nearest=nearest)
+        raise Wrong(
+            f"unknown setting {name}", "must be a setting of Kafka's consumer", nearest=nearest
+        )
     if name == ASSIGNORS:
         return _assignors(value)
     return _checked(_CONSUMER[name], value)

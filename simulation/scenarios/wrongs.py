@@ -15,8 +15,9 @@ from cattrs.errors import (
 )
 
 from simulation.scenarios import parts
-from simulation.scenarios.mistakes import AllWrong, Path, Wrong, unknown
+from simulation.scenarios.mistakes import AllWrong, Path, Wrong, nearest_to, unknown
 from simulation.scenarios.script import Entry
+from simulation.scenarios.settings import consumer_setting_names
 from simulation.scenarios.verbs import ACTIONS
 
 _KEYS: dict[str, str] = {
@@ -55,7 +56,13 @@ def wrongs_of(error: BaseException, path: Path) -> Iterator[tuple[Path, Wrong]]:
     elif isinstance(error, ForbiddenExtraKeysError):
         known = list(all_keys_of(error.cl))
         for key in sorted(error.extra_fields):
-            yield path, unknown("key", key, known, at=(key,))
+            wrong = unknown("key", key, known, at=(key,))
+            # The name of a setting alone means that of every group.
+            setting = "" if path or wrong.nearest else nearest_to(key, consumer_setting_names())
+            yield (
+                path,
+                Wrong(wrong.found, wrong.allowed, nearest=wrong.nearest or setting, at=wrong.at),
+            )
     elif isinstance(error, Wrong):
         yield path, error
     elif isinstance(error, KeyError):

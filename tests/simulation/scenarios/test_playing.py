@@ -152,7 +152,7 @@ def test_a_scenario_with_variants_must_be_told_which():
 
 
 def test_a_run_that_tells_too_much_is_ended():
-    with pytest.raises(TooManyEvents, match=r"more than 100 events by .* --max-events N raises this"):
+    with pytest.raises(TooManyEvents, match=r"more than 100 events .* --max-events N raises"):
         a_scenario().play(limits=Limits(events=100))
 
 
