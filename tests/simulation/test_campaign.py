@@ -232,7 +232,7 @@ def test_a_world_that_raises_is_a_failure_with_its_seed_and_command():
     failure = fail_of(broken)
 
     assert failure is not None
-    assert failure.kind == "ValueError in world.consumer"
+    assert failure.kind == "ValueError in world._require_new"
     assert failure.told.endswith(
         "seed 5; to repeat it: python -m simulation.campaign --worlds 1 --seed 5"
     )
