@@ -176,7 +176,10 @@ class Simulation(Faults):
         loop = PollLoop() if app is None else app
         if not (loop.topics or loop.pattern):
             topics = tuple(options.get("topics", ()))
-            loop = evolve(loop, topics=topics, pattern=options.get("pattern"))
+            pattern = options.get("pattern")
+            if not (topics or pattern):
+                raise ValueError("a poll loop must be given topics or a pattern, not neither")
+            loop = evolve(loop, topics=topics, pattern=pattern)
         return PollLoopProgram(loop, self.stage.results_of(group))
 
     def raw_member(self, name: str, group: str) -> RawMember:

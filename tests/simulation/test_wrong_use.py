@@ -48,6 +48,11 @@ def test_a_consumer_cannot_be_made_with_a_wrong(options, words):
     assert list(sim.stage.hosts) == ["ada"]
 
 
+def test_a_ready_made_loop_cannot_be_without_anything_to_read():
+    with pytest.raises(ValueError, match="must be given topics or a pattern, not neither"):
+        a_world().consumer("bea", group="checkout")
+
+
 FAULTS: dict[str, tuple[Callable[[Simulation], object], str]] = {
     "client": (lambda sim: sim.partition("adda"), "client must be .*, ada, not 'adda'"),
     "request": (
