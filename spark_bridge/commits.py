@@ -17,6 +17,7 @@ _WRITTEN, _FAILED = WorldEventKind.WRITE_COMMITTED.value, EventKind.WRITE_FAILED
 _LOADED = EventKind.GROUP_LOADED.value
 _REFUSED, _REPEATED = EventKind.COMMIT_REFUSED.value, WorldEventKind.COMMITS_REPEATED.value
 _COMMIT_FAILED = WorldEventKind.COMMIT_FAILED.value
+_ANSWERED = WorldEventKind.REPLY_SENT.value
 _A_MEMBER = (c.RUN, c.GROUP, c.CLIENT)
 _PLACE = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
 
@@ -53,12 +54,13 @@ def commits(events: DataFrame) -> DataFrame:
     ones over the whole run.
     """
     kind, is_repeat = F.col(c.KIND), F.col(c.KIND) == _REPEATED
-    request = F.when(kind == _COMMITTED, F.col(c.CAUSE))
-    accepted = F.count_distinct(request) + or_zero(F.sum(F.when(is_repeat, F.col(c.COUNT))))
+    is_answer = (kind == _ANSWERED) & (F.col(c.REQUEST) == "OffsetCommit")
+    is_good = is_answer & (F.col(c.ERROR) == "NONE")
+    accepted = F.count_if(is_good) + or_zero(F.sum(F.when(is_repeat, F.col(c.COUNT))))
     has_no_answer = (kind == _COMMIT_FAILED) & F.col(c.ERROR).endswith("Exception")
     return (
         until_the_end(events)
-        .where(kind.isin(_COMMITTED, _REPEATED, _REFUSED, _COMMIT_FAILED))
+        .where(is_good | kind.isin(_REPEATED, _REFUSED, _COMMIT_FAILED))
         .transform(_by_client, events)
         .groupBy(*_A_MEMBER)
         .agg(

@@ -5,21 +5,25 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from simulation.events import EventKind, WorldEventKind
+from simulation.events import WITHOUT_CLOSING, EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.sessions import member_sessions
 from spark_bridge.values import AFTER_ALL
 
 _CRASHED = WorldEventKind.CONSUMER_CRASHED.value
+_STOPPED = WorldEventKind.CONSUMER_STOPPED.value
 _REPLACED = EventKind.MEMBER_REPLACED.value
 
 
 def detections(events: DataFrame) -> DataFrame:
     """One row per death of a member: when, and when its group was without it (null: never).
 
-    A static member that came back was never missed, and its death is not told.
+    An application that fails or forgets to close is as dead as one that crashed. A static member
+    that came back was never missed, and its death is not told.
     """
-    deaths = events.where(F.col(c.KIND) == _CRASHED).select(
+    is_silent = F.col(c.ERROR).isNotNull() | (F.col(c.DETAIL) == WITHOUT_CLOSING)
+    is_death = (F.col(c.KIND) == _CRASHED) | ((F.col(c.KIND) == _STOPPED) & is_silent)
+    deaths = events.where(is_death).select(
         c.RUN, c.CLIENT, c.SEQ, F.col(c.AT_MS).alias(c.CRASHED_MS)
     )
     is_within = (F.col(c.SEQ) > F.col(c.FROM_SEQ)) & (

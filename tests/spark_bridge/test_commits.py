@@ -19,12 +19,17 @@ def commit(cause: int, partition: int, offset: int) -> Row:
     return an_event(COMMITTED, 10, client="ada", cause=cause, **place)
 
 
+def answer(error: str) -> Row:
+    sent = WorldEventKind.REPLY_SENT
+    return an_event(sent, 10, client="ada", request="OffsetCommit", error=error)
+
+
 def test_a_member_s_commits_are_counted_by_request(spark):
     frame = events(
         spark,
-        commit(1, 0, 5),
-        commit(1, 1, 5),
-        commit(2, 0, 6),
+        answer("NONE"),
+        answer("NONE"),
+        answer("COORDINATOR_NOT_AVAILABLE"),
         an_event(WorldEventKind.COMMITS_REPEATED, 20, client="ada", count=7),
         an_event(REFUSED, 30, member="ada-1", client="ada", error="ILLEGAL_GENERATION"),
         an_event(WorldEventKind.COMMIT_FAILED, 40, client="ada", cause=9, error="TimeoutException"),
