@@ -3,8 +3,8 @@
 The SimPy toy is the same heartbeat traffic with a dictionary for a coordinator: every member beats
 each 3 s, the reply takes 5 ms, a session deadline is set anew. kfake's figures are those of a
 broker in Go under synctest on such a machine. Run it with `make bench`, or a part of it alone:
-`python -m benchmarks.simulation quiet played deploy traffic scale events`. With `--large` nothing is
-shortened or estimated: that takes an hour.
+`python -m benchmarks.simulation quiet played deploy traffic scale events`. With `--large` nothing
+is shortened or estimated: that takes an hour.
 """
 
 from __future__ import annotations

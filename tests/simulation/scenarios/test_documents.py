@@ -119,6 +119,4 @@ def test_a_number_of_too_many_digits_is_a_mistake():
 def test_a_text_that_is_too_long_is_refused_before_it_is_read():
     (refusal,) = refusals("a: 1\n" * 100, Limits(file_bytes=100))
 
-    assert refusal == (
-        "a.yaml: found 500 characters; must have at most 100 bytes"
-    )
+    assert refusal == ("a.yaml: found 500 characters; must have at most 100 bytes")
