@@ -78,7 +78,7 @@ apps = st.builds(
 )
 topics = st.builds(
     Topic,
-    partitions=counts,
+    partitions=st.integers(4, 50),
     records=rates,
     varying=st.lists(st.builds(RateFrom, at=times, records=rates), max_size=2),
     burst=st.none() | st.builds(Burst, records=counts, every=lengths),
@@ -137,7 +137,12 @@ KEYS: dict[str, st.SearchStrategy[Any]] = {
 }
 NUMBERS = {"lag_per_member", "least", "most", "partitions", "backlog", "before"}
 #: Where a key means something else in one action than in the others.
-OF_VERB = {"append": {"records": counts}, "truncate": {"partition": st.integers(0, 3)}}
+OF_VERB: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "append": {"records": counts},
+    "truncate": {"partition": st.integers(0, 3)},
+    "autoscale": {"least": st.integers(1, 9), "most": st.integers(9, 50)},
+    "add_partitions": {"to": st.integers(51, 99)},
+}
 
 
 def actions(verb: str) -> st.SearchStrategy[Any]:
