@@ -79,8 +79,8 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/faults.py",
-        inside="repair",
-        line="link.release()",
+        inside="_end",
+        line="each.place.release()",
         faulty="pass",
         says="What waited on a link never arrives, though the link speaks again.",
     ),
@@ -199,7 +199,7 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/safety.py",
         inside="_on_processed",
-        line="if self._who(first) != self._who(row):",
+        line="if who != self._who(stint.first) and who not in stint.blamed:",
         faulty="if False:",
         says="Nobody sees two members of one generation process the same partition.",
     ),
