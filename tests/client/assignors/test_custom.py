@@ -11,6 +11,7 @@ from client.assignors import (
     assignor_names,
     new_assignor,
     register_assignor,
+    registry,
 )
 from client.assignors.custom import SeededDraw, broadcast_assignor, random_assignor
 from tests.client.assignors.builders import a_member, assign, members
@@ -129,7 +130,9 @@ def test_a_name_may_also_be_kafkas_class():
     assert assignor.name == "cooperative-sticky"
 
 
-def test_a_registered_assignor_is_found_by_its_name():
+def test_a_registered_assignor_is_found_by_its_name(monkeypatch):
+    monkeypatch.setattr(registry, "_FACTORIES", {**registry._FACTORIES})
+
     register_assignor("mine", lambda: FunctionAssignor(name="mine", function=lambda _c, _g: {}))
 
     assert new_assignor("mine").name == "mine"
