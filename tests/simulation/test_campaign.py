@@ -19,7 +19,7 @@ from simulation.world_plans import ConsumerPlan, TopicPlan, World, play
 from simulation.world_scripts import script_of
 
 #: How many random worlds every run of the tests plays.
-WORLDS = 100
+WORLDS = 300
 
 
 def test_nothing_is_found_in_random_worlds():
