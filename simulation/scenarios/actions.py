@@ -96,23 +96,34 @@ class Action:
     short: ClassVar[str] = ""
 
 
+@frozen
+class OfMembers(Action):
+    """Something that is done to consumers."""
+
+    short: ClassVar[str] = "members"
+    members: Whom = field(converter=whom, metadata=WHO)
+
+
+@frozen
+class OfGroup(Action):
+    """Something that is done to a group."""
+
+    short: ClassVar[str] = "group"
+    group: Name = field(converter=name, metadata=GROUP)
+
+
 # --- consumers come and go ---
 
 
 @frozen
-class Start(Action):
+class Start(OfMembers):
     """Start consumers that do not run; one that is closing still is started when it is done."""
-
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
 
 
 @frozen
-class Stop(Action):
+class Stop(OfMembers):
     """Close consumers as an orderly application does."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
     close: Close = field(
         default=Close(CloseOperation.DEFAULT),
         converter=close_operation,
@@ -122,19 +133,14 @@ class Stop(Action):
 
 
 @frozen
-class Crash(Action):
+class Crash(OfMembers):
     """Let consumers die without a word."""
-
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
 
 
 @frozen
-class Restart(Action):
+class Restart(OfMembers):
     """Stop consumers, unless they are down, and start them again under their names."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
     stop: How = field(default=How.GRACEFUL, converter=_how, metadata=_HOW, kw_only=True)
     down: Ms = field(
         default=Ms(0), converter=duration, metadata=says("how long they are down"), kw_only=True
@@ -142,31 +148,23 @@ class Restart(Action):
 
 
 @frozen
-class Pause(Action):
+class Pause(OfMembers):
     """Let the whole process of consumers stand still."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-
 
 @frozen
-class Resume(Action):
+class Resume(OfMembers):
     """Let paused consumers go on."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-
 
 @frozen
-class RollingRestart(Action):
+class RollingRestart(OfGroup):
     """Replace the running members of a group, one after the other.
 
     Without surge each member is stopped and comes back under its name. With surge, so many new
     members are started first and old ones are stopped for good, as a Deployment does it.
     """
 
-    short: ClassVar[str] = "group"
-    group: Name = field(converter=name, metadata=GROUP)
     stop: How = field(default=How.GRACEFUL, converter=_how, metadata=_HOW, kw_only=True)
     close: Close = field(
         default=Close(CloseOperation.DEFAULT),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from simulation.scenarios.actions import GROUP, WHO, Action, one_of
+from simulation.scenarios.actions import Action, OfGroup, OfMembers, one_of
 from simulation.scenarios.parts import Topic, says
 from simulation.scenarios.values import (
     ALL_BROKERS,
@@ -17,7 +17,6 @@ from simulation.scenarios.values import (
     Name,
     Rate,
     Whole,
-    Whom,
     brokers,
     duration,
     maybe_positive,
@@ -26,7 +25,6 @@ from simulation.scenarios.values import (
     positive,
     rate,
     whole,
-    whom,
 )
 
 _TOPIC = says("the topic")
@@ -49,14 +47,18 @@ def _one_way(value: str | OneWay | None) -> OneWay | None:
 
 
 @frozen
-class Partition(Action):
-    """Let the links between consumers and brokers go silent."""
+class OfLinks(OfMembers):
+    """Something that is done to the links between consumers and brokers."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
     brokers: Brokers = field(
         default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
     )
+
+
+@frozen
+class Partition(OfLinks):
+    """Let the links between consumers and brokers go silent."""
+
     one_way: OneWay | None = field(
         default=None,
         converter=_one_way,
@@ -66,25 +68,14 @@ class Partition(Action):
 
 
 @frozen
-class Repair(Action):
+class Repair(OfLinks):
     """Let silent links speak again; what waited on the way goes on."""
-
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-    brokers: Brokers = field(
-        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
-    )
 
 
 @frozen
-class Hold(Action):
+class Hold(OfLinks):
     """Let requests of consumers not arrive."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-    brokers: Brokers = field(
-        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
-    )
     request: str = field(
         default="",
         metadata=says("those of one kind, such as JoinGroup; without it, all"),
@@ -93,51 +84,30 @@ class Hold(Action):
 
 
 @frozen
-class Release(Action):
+class Release(OfLinks):
     """Let requests that are held arrive."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-    brokers: Brokers = field(
-        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
-    )
     request: str = field(default="", metadata=says("as it was held"), kw_only=True)
 
 
 @frozen
-class Slow(Action):
+class Slow(OfLinks):
     """Let every message between consumers and brokers take longer."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-    brokers: Brokers = field(
-        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
-    )
     by: Ms = field(
         default=Ms(200), converter=duration, metadata=says("by so much, one way"), kw_only=True
     )
 
 
 @frozen
-class Normal(Action):
+class Normal(OfLinks):
     """Let messages be as fast as before."""
-
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-    brokers: Brokers = field(
-        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
-    )
 
 
 @frozen
-class ResetConnections(Action):
+class ResetConnections(OfLinks):
     """Break the connections of consumers."""
 
-    short: ClassVar[str] = "members"
-    members: Whom = field(converter=whom, metadata=WHO)
-    brokers: Brokers = field(
-        default=ALL_BROKERS, converter=brokers, metadata=_BROKERS, kw_only=True
-    )
     acted: bool = field(
         default=False,
         metadata=says("whether brokers still act on what is on its way; only answers are lost"),
@@ -149,11 +119,18 @@ class ResetConnections(Action):
 
 
 @frozen
-class MoveCoordinator(Action):
+class OfBrokers(Action):
+    """Something that is done to brokers; whoever coordinates then has to read its log first."""
+
+    short: ClassVar[str] = "broker"
+    broker: Brokers = field(converter=brokers, metadata=_BROKERS)
+    load: Ms = field(default=Ms(1_000), converter=duration, metadata=_LOAD, kw_only=True)
+
+
+@frozen
+class MoveCoordinator(OfGroup):
     """Let another broker coordinate a group."""
 
-    short: ClassVar[str] = "group"
-    group: Name = field(converter=name, metadata=GROUP)
     to: Count | None = field(
         default=None,
         converter=maybe_positive,
@@ -164,46 +141,30 @@ class MoveCoordinator(Action):
 
 
 @frozen
-class CrashBroker(Action):
+class CrashBroker(OfBrokers):
     """Let brokers die; others take over what they led."""
 
-    short: ClassVar[str] = "broker"
-    broker: Brokers = field(converter=brokers, metadata=_BROKERS)
-    load: Ms = field(default=Ms(1_000), converter=duration, metadata=_LOAD, kw_only=True)
-
 
 @frozen
-class RestartBroker(Action):
+class RestartBroker(OfBrokers):
     """Bring brokers back."""
 
-    short: ClassVar[str] = "broker"
-    broker: Brokers = field(converter=brokers, metadata=_BROKERS)
-    load: Ms = field(default=Ms(1_000), converter=duration, metadata=_LOAD, kw_only=True)
-
 
 @frozen
-class FailAppend(Action):
+class FailAppend(OfGroup):
     """Let every write to the log that holds a group fail."""
 
-    short: ClassVar[str] = "group"
-    group: Name = field(converter=name, metadata=GROUP)
-
 
 @frozen
-class SlowAppend(Action):
+class SlowAppend(OfGroup):
     """Let every write to the log that holds a group take long."""
 
-    short: ClassVar[str] = "group"
-    group: Name = field(converter=name, metadata=GROUP)
     by: Ms = field(default=Ms(1_000), converter=duration, metadata=says("so long"), kw_only=True)
 
 
 @frozen
-class HealAppend(Action):
+class HealAppend(OfGroup):
     """Let writes to the log that holds a group be as they should."""
-
-    short: ClassVar[str] = "group"
-    group: Name = field(converter=name, metadata=GROUP)
 
 
 # --- topics ---

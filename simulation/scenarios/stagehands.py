@@ -205,7 +205,7 @@ class Stagehands:
             self.sim.reset_connections(name, *brokers, acted=action.acted)
         return None
 
-    def _link(self, action: Any) -> tuple[list[str], tuple[int, ...]]:  # noqa: ANN401 (of links)
+    def _link(self, action: disturbances.OfLinks) -> tuple[list[str], tuple[int, ...]]:
         return self.company.chosen(action.members), self._brokers(action.brokers)
 
     # --- brokers ---
