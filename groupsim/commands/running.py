@@ -28,8 +28,8 @@ from simulation.scenarios import (
     play,
 )
 from simulation.scenarios.mistakes import nearest_to
+from simulation.scenarios.playing import PlayOptions
 from simulation.scenarios.values import duration_text
-from simulation.world import Detail
 
 
 @frozen(kw_only=True)
@@ -133,32 +133,22 @@ def _refuse_old_runs(wish: Wish, variants: Sequence[str]) -> None:
 
 
 def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int) -> RunResult:
-    detail: Detail = "full" if wish.is_full else "folded"
     try:
         with Reporter(voice.talk, variant) as progress:
+            options: PlayOptions = {
+                "variant": variant,
+                "seed": seed,
+                "detail": "full" if wish.is_full else "folded",
+                "progress": progress,
+                "limits": wish.limits,
+                "allow_python": wish.allow_python,
+            }
             if wish.out is None:
-                return play(
-                    scenario,
-                    variant=variant,
-                    seed=seed,
-                    detail=detail,
-                    progress=progress,
-                    limits=wish.limits,
-                    allow_python=wish.allow_python,
-                )
+                return play(scenario, **options)
             # Only a run that is kept needs Parquet.
             from simulation.recording import record  # noqa: PLC0415
 
-            return record(
-                scenario,
-                wish.out / variant,
-                variant=variant,
-                seed=seed,
-                detail=detail,
-                progress=progress,
-                limits=wish.limits,
-                allow_python=wish.allow_python,
-            )
+            return record(scenario, wish.out / variant, **options)
     except BaseException as error:
         if wish.out is not None:
             with undisturbed():
