@@ -112,7 +112,11 @@ def a_bug() -> Exception:
         (KeyboardInterrupt(), 130, "interrupted; nothing half-written was kept"),
         (Terminated(), 143, "asked to end; nothing half-written was kept"),
         (OSError(28, "No space left on device"), 2, "the disk is full"),
-        (PermissionError(13, "Permission denied", "/root/x"), 2, "/root/x: Permission denied"),
+        (
+            PermissionError(13, "Permission denied", "/nowhere/x"),
+            2,
+            "/nowhere/x: Permission denied",
+        ),
     ],
 )
 def test_the_system_s_troubles_are_told_in_a_sentence(capsys, error, status, sentence):
