@@ -22,7 +22,7 @@ from groupsim.coordinator_under_test import CoordinatorUnderTest
 from simulation.events import Row
 from simulation.recorder import MemorySink, Sink
 from simulation.scenarios import RunResult, Scenario
-from simulation.scenarios.mistakes import nearest_to
+from simulation.scenarios.mistakes import did_you_mean, nearest_to
 from simulation.scenarios.playing import PlayOptions, seed_of, variant_of
 from simulation.sentences import Names, in_time
 from simulation.timeline import Window, is_told, lines, page
@@ -86,8 +86,7 @@ class Playbill:
         known = shipped()
         ours = None if file.exists() else known.get(file.name)
         if ours is None and not file.exists() and not file.suffix:
-            nearest = nearest_to(file.name, known)
-            hint = f"; did you mean {nearest}?" if nearest else ""
+            hint = did_you_mean(nearest_to(file.name, known))
             raise FileNotFoundError(f"there is no scenario {file.name} and no file {file}{hint}")
         return ScenarioUnderTest(
             scenario=Scenario.from_file(ours or file, allow_python=allow_python),

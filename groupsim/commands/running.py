@@ -27,7 +27,7 @@ from simulation.scenarios import (
     parse_override,
     play,
 )
-from simulation.scenarios.mistakes import nearest_to
+from simulation.scenarios.mistakes import did_you_mean, nearest_to
 from simulation.scenarios.playing import PlayOptions
 from simulation.scenarios.values import duration_text
 
@@ -87,8 +87,7 @@ def _chosen(whole: Scenario, wish: Wish) -> list[str]:
     known = whole.variant_names
     for name in wish.variants:
         if name not in known:
-            nearest = nearest_to(name, known)
-            hint = f"; did you mean {nearest}?" if nearest else ""
+            hint = did_you_mean(nearest_to(name, known))
             raise SimulationError(
                 f"{whole.name} has no variant {name}, only {', '.join(known)}{hint}"
             )

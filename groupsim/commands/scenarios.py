@@ -12,7 +12,7 @@ from groupsim.commands.shipped import shipped
 from groupsim.commands.voice import Voice, print_json
 from simulation.errors import SimulationError
 from simulation.scenarios.limits import Limits
-from simulation.scenarios.mistakes import Mistake, ScenarioError, nearest_to
+from simulation.scenarios.mistakes import Mistake, ScenarioError, did_you_mean, nearest_to
 from simulation.scenarios.scenario import Scenario
 from simulation.sentences import counted, listed
 
@@ -33,8 +33,7 @@ def path_of(name: str) -> Path:
         raise NoSuchScenario(f"{name} is a folder, and a scenario is a file")
     if path.exists() or path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         return path
-    nearest = nearest_to(name, known)
-    hint = f"; did you mean {nearest}?" if nearest else ""
+    hint = did_you_mean(nearest_to(name, known))
     raise NoSuchScenario(
         f"there is no scenario {name} and no file of that name{hint}"
         " (groupsim list shows the scenarios)"

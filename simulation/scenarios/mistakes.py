@@ -26,8 +26,7 @@ class Wrong(ValueError):
     """A value that cannot be; `at` is its place below where it was looked at."""
 
     def __init__(self, found: str, allowed: str, *, nearest: str = "", at: Path = ()) -> None:
-        hint = f"; did you mean {nearest}?" if nearest else ""
-        super().__init__(f"{found}; {allowed}{hint}")
+        super().__init__(f"{found}; {allowed}{did_you_mean(nearest)}")
         self.found, self.allowed, self.nearest, self.at = found, allowed, nearest, at
 
 
@@ -55,7 +54,7 @@ class Mistake:
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         path = f"{self.path}: " if self.path else ""
-        hint = f"; did you mean `{self.nearest}`?" if self.nearest else ""
+        hint = did_you_mean(self.nearest)
         return printable(f"{place}: {path}{self.found}; {self.allowed}{hint}")
 
 
@@ -76,6 +75,11 @@ def nearest_to(word: str, known: Iterable[str]) -> str:
     """The known word that is most like this one, if any is."""
     found = get_close_matches(word.lower(), list(known), n=1, cutoff=0.6)
     return found[0] if found else ""
+
+
+def did_you_mean(nearest: str) -> str:
+    """How a sentence about an unknown word ends, if a known one is like it."""
+    return f"; did you mean `{nearest}`?" if nearest else ""
 
 
 def unknown(what: str, word: str, known: Iterable[str], *, at: Path = ()) -> Wrong:

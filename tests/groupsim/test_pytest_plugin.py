@@ -297,5 +297,5 @@ def test_a_scenario_s_name_that_is_almost_right_is_answered_with_the_right_one(p
     )
 
     result.stdout.fnmatch_lines(
-        ["*there is no scenario rolling_deplyo*did you mean rolling_deploy?*"]
+        ["*there is no scenario rolling_deplyo*did you mean `rolling_deploy`?*"]
     )

@@ -110,7 +110,7 @@ def test_a_name_that_is_almost_right_is_answered_with_the_right_one():
     result = groupsim("show", "rolling_deplo")
 
     assert result.exit_code == 2
-    assert "did you mean rolling_deploy?" in result.stderr
+    assert "did you mean `rolling_deploy`?" in result.stderr
 
 
 def test_a_folder_is_no_scenario(tmp_path):
