@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Protocol, Unpack
 from attrs import define, evolve, field, frozen
 
 from coordinator import GroupConfig
+from groupsim.commands.running import Wish
 from groupsim.commands.shipped import shipped
 from groupsim.coordinator_under_test import CoordinatorUnderTest
 from simulation.events import Row
@@ -144,11 +144,9 @@ class ScenarioUnderTest:
 
     def command(self, variant: str, seed: int) -> str:
         """What plays it outside the test, and keeps the recording."""
-        words = ["groupsim", "run", self.name, "--variant", variant, "--seed", str(seed)]
-        for path, value in self.overrides.items():
-            words += ["--set", f"{path}={json.dumps(value)}"]
-        words += ["--allow-python"] if self.allow_python else []
-        return shlex.join([*words, "--out", "runs"])
+        changes = [f"{path}={json.dumps(value)}" for path, value in self.overrides.items()]
+        wish = Wish(scenario=self.name, changes=changes, allow_python=self.allow_python)
+        return f"{wish.command(variant, seed)} --out runs"
 
 
 # --- what is told of each ---
