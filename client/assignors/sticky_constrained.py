@@ -19,6 +19,8 @@ from client.assignors.racks import Racks
 from client.assignors.sticky_claims import Claims
 
 _ILLEGAL_STATE = "java.lang.IllegalStateException"
+#: What Kafka gives up with when members claim partitions that their topic does not have any more.
+NOBODY_LEFT = "nobody is left to take a free partition"
 
 
 @define(kw_only=True, eq=False)
@@ -175,7 +177,7 @@ class ConstrainedAssignment:
             elif at_lower:
                 member = at_lower.popleft()
             else:
-                raise AssignmentError(_ILLEGAL_STATE, "nobody is left to take a free partition")
+                raise AssignmentError(_ILLEGAL_STATE, NOBODY_LEFT)
             partitions = assigned[member]
             partitions.append(partition)
             if len(partitions) == self.lower_quota:

@@ -13,6 +13,7 @@ from simulation.folds.places import Handler, Member
 
 _WORD = re.compile(r"[^\s,;]+")
 _REPLACED = "it replaced "
+_PREPARING = GroupState.PREPARING_REBALANCE.value
 _COMPLETING = GroupState.COMPLETING_REBALANCE.value
 _STABLE, _EMPTY = GroupState.STABLE.value, GroupState.EMPTY.value
 
@@ -33,6 +34,8 @@ class Roster:
     joined: set[str] = field(factory=set)
     #: The members as the log has them: who is there after the next load.
     written: dict[str, str | None] = field(factory=dict)
+    #: The row that led to the last return of a static member, and the log's members before it.
+    before_return: tuple[int | None, dict[str, str | None]] = (None, {})
     #: How often a group of this name has come into being.
     lives: int = 0
 
@@ -98,6 +101,9 @@ class Rosters:
         roster = self.of(row.group)
         roster.state, roster.generation = row.state, row.generation
         roster.protocol = row.protocol or None
+        cause, written = roster.before_return
+        if row.state == _PREPARING and row.cause is not None and row.cause == cause:
+            roster.written = written  # the return changed the vote, so nothing was written
         if row.state == _COMPLETING:
             roster.present, roster.joined = roster.joined, set()
         if row.state in (_STABLE, _EMPTY) and row.kind == EventKind.STATE_CHANGED.value:
@@ -121,9 +127,11 @@ class Rosters:
     def _on_member_replaced(self, row: Row) -> None:
         self._note_name(row)
         old, roster = replaced_id(row), self.of(row.group)
-        for members in (roster.members, roster.written):
-            if members.pop(old, "") != "":
-                members[row.member or ""] = row.client
+        _replace(roster.members, old, row)
+        if row.state == _STABLE:
+            # Otherwise the log keeps the old id until the rebalance under way is over.
+            roster.before_return = (row.cause, dict(roster.written))
+            _replace(roster.written, old, row)
         if old in roster.present:
             roster.present.add(row.member or "")
 
@@ -134,6 +142,12 @@ class Rosters:
         """What the write undid is told by no row: until the next Stable, who knows."""
         for roster in self.groups.values():
             roster.is_certain = False
+
+
+def _replace(members: dict[str, str | None], old: str, row: Row) -> None:
+    if old in members:
+        del members[old]
+        members[row.member or ""] = row.client
 
 
 def replaced_id(row: Row) -> str:

@@ -168,6 +168,45 @@ def test_commits_of_members_and_by_hand_in_an_empty_group_are_innocent():
     assert found_in(*events) == []
 
 
+def returns(at_ms, new, old, **facts):
+    return an_event(
+        E.MEMBER_REPLACED, at_ms, client="ada", member=new, detail=f"it replaced {old}", **facts
+    )
+
+
+def a_return_and_a_failover(state, *more):
+    """Ada returns under a second id, the coordinator moves, and ada returns under a third."""
+    return (
+        *a_stable_group("ada", "bea"),
+        returns(500, "ada-2", "ada-1", state=state, cause=1),
+        *more,
+        an_event(E.GROUP_LOADED, 1_000, state="Stable", generation=1, count=2),
+    )
+
+
+def test_a_return_in_the_middle_of_a_rebalance_is_not_in_the_log():
+    events = (
+        *a_return_and_a_failover("PreparingRebalance"),
+        returns(1_500, "ada-3", "ada-1", state="Stable"),
+        commits("ada", 2_000, 5, member="ada-3"),
+    )
+
+    assert found_in(*events) == []
+
+
+def test_a_return_that_changes_the_vote_is_not_in_the_log():
+    moved = moves(500, "PreparingRebalance", generation=1, cause=1)
+    events = (*a_return_and_a_failover("Stable", moved), commits("ada", 2_000, 5, member="ada-1"))
+
+    assert found_in(*events) == []
+
+
+def test_after_a_return_that_was_written_the_old_id_is_no_member():
+    events = (*a_return_and_a_failover("Stable"), commits("ada", 2_000, 5, member="ada-1"))
+
+    assert found_in(*events) == [("CommitsAreCurrent", (8,))]
+
+
 # --- CommitsOnlyAdvance ---
 
 

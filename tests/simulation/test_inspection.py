@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from client.assignors.sticky_constrained import NOBODY_LEFT
 from client.calls import AsyncConsumer
+from client.errors import IllegalStateException
 from client.rebalancing import Rebalancing
 from coordinator.invariants import BrokenInvariant
 from simulation import inspection
@@ -52,6 +54,19 @@ def test_an_application_that_ends_with_a_mistake_is_noticed():
     sim.consumer("ada", group="checkout", app=trip)
 
     with pytest.raises(UnexpectedEnd, match="ada ended with KeyError"):
+        sim.run_for("1m")
+
+
+def test_an_application_that_ends_as_kafkas_own_would_is_let_go():
+    sim = an_inspected_run()
+
+    async def give_up(consumer: AsyncConsumer) -> None:
+        consumer.subscribe(["orders"])
+        await consumer.poll(1_000)
+        raise IllegalStateException(NOBODY_LEFT)
+
+    sim.consumer("ada", group="checkout", app=give_up)
+    with pytest.raises(IllegalStateException, match=NOBODY_LEFT):  # the test's own, not a finding
         sim.run_for("1m")
 
 

@@ -98,6 +98,19 @@ def test_of_two_members_with_too_much_the_one_earlier_in_the_map_keeps_one_more(
     assert assigned == {"C3": "tp3 tp4", "C4": "tp1", "C5": "tp2", "C6": "tp5", "C1": "tp0"}
 
 
+def test_claims_to_partitions_that_are_gone_can_leave_nobody_to_take_a_free_one():
+    # As Kafka 4.3.1 does: what is gone counts towards a member's quota, but is assigned to nobody.
+    group = [
+        a_member("C0", "t0 t1", owned="t1p1", generation=2),
+        a_member("C1", "t0 t1", owned="t0p1 t0p3", generation=2),
+        a_member("C2", "t0 t1", owned="t0p4", generation=2),
+        a_member("C3", "t0 t1", owned="t0p0 t0p2", generation=2),
+    ]
+
+    with pytest.raises(AssignmentError, match="nobody is left to take a free partition"):
+        assign("sticky", {"t0": 2, "t1": 2}, group)
+
+
 def test_instance_ids_do_not_matter_to_sticky_assignors():
     group = [a_member("m-1", "t"), a_member("m-2", "t", instance="a")]
 
