@@ -132,3 +132,36 @@ def a_death_and_its_rebalance() -> list[Row]:
         *starts_reading("bea", 64_520, partition=1),
         the_end(90_000),
     )
+
+
+def processes(client: str | None, at_ms: int, generation: int, **facts: Any) -> Event:
+    """A consumer has processed ten records."""
+    return an_event(
+        WorldEventKind.RECORDS_PROCESSED,
+        at_ms,
+        client=client,
+        generation=generation,
+        offset=0,
+        end_offset=9,
+        **facts,
+    )
+
+
+def commits(
+    client: str | None, at_ms: int, offset: int, generation: int | None = 1, **facts: Any
+) -> Event:
+    """A commit is accepted."""
+    facts = {"client": client, "offset": offset, "generation": generation} | facts
+    return an_event(EventKind.OFFSET_COMMITTED, at_ms, **facts)
+
+
+def a_stable_group(
+    *clients: str, protocol: str = "range", generation: int = 1
+) -> tuple[Event, ...]:
+    """A group with these members."""
+    return (
+        an_event(EventKind.GROUP_CREATED, 0, state="Empty", generation=0),
+        *(an_event(EventKind.MEMBER_ADDED, 0, client=client) for client in clients),
+        moves(0, "CompletingRebalance", generation=generation, protocol=protocol),
+        moves(0, "Stable", generation=generation, protocol=protocol, count=len(clients)),
+    )
