@@ -115,6 +115,8 @@ MEASURES: Mapping[str, Measure] = {
                 "seconds from its death to its removal"),
         Measure("commits_refused", "member", "sum",
                 "commits that the coordinator did not accept"),
+        Measure("commits_per_s", "member", "sum",
+                "commits that the coordinator accepted, for each second of the run"),
     )
 }
 
@@ -198,6 +200,10 @@ _VALUES: Mapping[str, Callable[[Measures], Mapping[Any, Number]]] = {
     "detection_s": _detections,
     "commits_refused": lambda of: {
         member: sum(errors.values()) for member, errors in of.commits_refused.items()
+    },
+    "commits_per_s": lambda of: {
+        member: count / _seconds(of.until_ms) if of.until_ms else 0.0
+        for member, count in of.commits.items()
     },
 }
 

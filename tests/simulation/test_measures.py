@@ -440,3 +440,13 @@ def test_a_commit_whose_write_failed_is_not_accepted():
     )
 
     assert measure(rows).commits == {ADA: 1}
+
+
+def test_commits_are_told_for_each_second_of_the_run():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada", count=1),
+        *a_commit_is_answered(5),
+        an_event(W.COMMITS_REPEATED, 2_000, client="ada", count=4),
+    )
+
+    assert measure(rows).values("commits_per_s") == {ADA: 2.5}
