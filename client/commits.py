@@ -175,11 +175,6 @@ class Commits:
         await future.add_listener(on_success, on_failure)
         return future
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether the application has to be told of a commit, or of its end as a member."""
-        return self._is_fenced or bool(self._completed)
-
     async def run_callbacks(self) -> None:
         """Tell the application of commits that have ended, in the order in which they did."""
         if self._is_fenced:
@@ -202,16 +197,12 @@ class Commits:
 
     async def maybe_auto_commit_async(self, now_ms: int) -> None:
         """Commit all positions if the interval is over."""
-        if self.is_auto_commit_due(now_ms):
+        if not self.config.enable_auto_commit:
+            return
+        self.auto_commit_timer.update(now_ms)
+        if self.auto_commit_timer.is_expired:
             self.auto_commit_timer.reset(self.config.auto_commit_interval_ms)
             await self.auto_commit_async()
-
-    def is_auto_commit_due(self, now_ms: int) -> bool:
-        """Whether positions are committed without being asked, and the interval is over."""
-        if not self.config.enable_auto_commit:
-            return False
-        self.auto_commit_timer.update(now_ms)
-        return self.auto_commit_timer.is_expired
 
     async def auto_commit_async(self) -> RequestFuture[None] | None:
         """Commit all positions; a failure that may pass is soon tried again."""

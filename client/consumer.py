@@ -80,9 +80,10 @@ class Consumer:
         self._advance(now_ms)
         network = self.calls.client.network
         channel = network.channels.get(connection)
-        if channel is None or network.in_flight_count_of(connection) <= len(channel.inbound):
+        in_flight = network.in_flight(connection)
+        if channel is None or len(in_flight) <= len(channel.inbound):
             raise UnknownRequest(f"nothing unanswered is in flight on {connection}")
-        oldest = network.in_flight(connection)[len(channel.inbound)].request
+        oldest = in_flight[len(channel.inbound)].request
         if to is not None and oldest is not to:
             raise UnknownRequest(f"{oldest} is unanswered on {connection} before {to}")
         network.channels.arrive(connection, reply)

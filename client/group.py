@@ -32,8 +32,7 @@ class GroupClient:
     async def poll(self, timer: Timer) -> bool:
         """Take one turn; False while there is no stable membership."""
         self.leading.update_subscription_metadata()
-        if self.commits.has_ended:
-            await self.commits.run_callbacks()
+        await self.commits.run_callbacks()
         if self.subscriptions.has_auto_assigned_partitions:
             if not await self._be_a_member(timer):
                 return False
@@ -41,16 +40,14 @@ class GroupClient:
             if self.metadata.update_requested and not self.client.network.states.has_ready:
                 await self.client.await_metadata_update(timer)
             await self.client.poll_no_wakeup()
-        if self.commits.is_auto_commit_due(timer.current_ms):
-            await self.commits.maybe_auto_commit_async(timer.current_ms)
+        await self.commits.maybe_auto_commit_async(timer.current_ms)
         return True
 
     async def _be_a_member(self, timer: Timer) -> bool:
         if self.rebalancing.protocol is None:
             raise IllegalStateException("partition.assignment.strategy is empty")
         self.membership.poll_heartbeat(timer.current_ms)
-        discovery = self.membership.discovery
-        if discovery.is_unknown() and not await discovery.ensure_ready(timer):
+        if not await self.membership.discovery.ensure_ready(timer):
             return False
         if not self.rebalancing.is_rejoin_needed_or_pending():
             return True

@@ -112,10 +112,6 @@ class NetworkClient:
             return list(self._in_flight.get(connection, ()))
         return [request for queue in self._in_flight.values() for request in queue]
 
-    def in_flight_count_of(self, connection: str) -> int:
-        """How many requests on this connection have not ended."""
-        return len(self._in_flight.get(connection, ()))
-
     def has_in_flight(self, connection: str) -> bool:
         """Whether some request on this connection has not ended."""
         return bool(self._in_flight.get(connection))

@@ -92,11 +92,7 @@ class Positions:
             error, self._reset_error = self._reset_error, None
             raise error
         now_ms = self.client.clock.now_ms
-        waiting = self.subscriptions.where(
-            lambda state: (
-                state.fetch_state is FetchState.AWAIT_RESET and not state.is_backing_off(now_ms)
-            )
-        )
+        waiting = self._waiting(FetchState.AWAIT_RESET, now_ms)
         strategies: dict[TopicPartition, ResetStrategy] = {}
         for partition in waiting:
             strategy = self.subscriptions.state(partition).reset_strategy
@@ -144,15 +140,8 @@ class Positions:
             error, self._validation_error = self._validation_error, None
             raise error
         self.look_at_leaders()
-        unconfirmed = self.subscriptions.in_state(FetchState.AWAIT_VALIDATION)
-        if not unconfirmed:
-            return
         now_ms = self.client.clock.now_ms
-        waiting = [
-            partition
-            for partition in unconfirmed
-            if not self.subscriptions.state(partition).is_backing_off(now_ms)
-        ]
+        waiting = self._waiting(FetchState.AWAIT_VALIDATION, now_ms)
         by_node: dict[BrokerNode, dict[TopicPartition, FetchPosition]] = {}
         for partition in filled(dict.fromkeys(waiting)):
             position = self.subscriptions.state(partition).position
@@ -165,6 +154,12 @@ class Positions:
                 continue
             self._set_next_retry(positions, now_ms + self.config.request_timeout_ms)
             await self._send_validation(node, positions)
+
+    def _waiting(self, for_what: FetchState, now_ms: int) -> list[TopicPartition]:
+        """The partitions that wait for this and may be asked about now."""
+        return self.subscriptions.where(
+            lambda state: state.fetch_state is for_what and not state.is_backing_off(now_ms)
+        )
 
     def look_at_leaders(self) -> None:
         """On a newer view, compare every position with its present leader."""

@@ -297,14 +297,6 @@ class SubscriptionState:
         """What is known of a partition, if it is owned."""
         return self._assignment.get(partition)
 
-    def in_state(self, fetch_state: FetchState) -> list[TopicPartition]:
-        """The owned partitions whose position is like this."""
-        return [
-            partition
-            for partition, state in self._assignment.items()
-            if state.fetch_state is fetch_state
-        ]
-
     def where(self, holds: Callable[[PartitionState], bool]) -> list[TopicPartition]:
         """The owned partitions of which something holds."""
         return [partition for partition, state in self._assignment.items() if holds(state)]

@@ -252,10 +252,7 @@ class ConsumerHost(ConsumerBook):
             if isinstance(fact, RecordsReturned):
                 self._expect_after(fact)
         for fact in told:
-            if type(fact) is RequestSent:
-                self._send(fact)
-            else:
-                self._carry_out(fact)
+            self._carry_out(fact)
         if self.machine is None:
             return
         if self._in_hand and self.machine.calls.is_waiting_in_poll:
@@ -266,7 +263,9 @@ class ConsumerHost(ConsumerBook):
             self.after_step(self)
 
     def _carry_out(self, fact: object) -> None:
-        if isinstance(fact, ConnectionAttempted):
+        if isinstance(fact, RequestSent):
+            self._send(fact)
+        elif isinstance(fact, ConnectionAttempted):
             self._connect(fact)
         elif isinstance(fact, ConnectionClosed):
             self._on_closed(fact)

@@ -115,9 +115,8 @@ class Recorder:
             **facts,
         )
         self.sink.take(row)
-        if self.watchers:
-            for watch in tuple(self.watchers):  # one may be the last time for it and leave
-                watch(row)
+        for watch in tuple(self.watchers):  # one may be the last time for it and leave
+            watch(row)
         return row.seq
 
     # --- folds ---
@@ -150,6 +149,7 @@ class Recorder:
             if tally.count:
                 facts: Facts = {**fold.facts, "count": tally.count}
                 facts["duration_ms"] = tally.last_heard_ms - tally.first_sent_ms
+                facts["detail"] = f"the last at {tally.last_heard_ms} ms"
                 seq = self.record(kind, self.now_ms(), fold.since, **facts)
                 # Who names the fold means its heartbeats, if there are any.
                 fold.seq = seq if fold.seq is None else fold.seq
