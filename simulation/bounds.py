@@ -29,6 +29,23 @@ _AGGREGATES_MAX = 2
 
 
 @frozen
+class Figure:
+    """A measure and the aggregates around it, from the outside in."""
+
+    aggregates: tuple[str, ...]
+    measure: str
+
+    @property
+    def text(self) -> str:
+        """As people write it."""
+        return (
+            "".join(f"{each}(" for each in self.aggregates)
+            + self.measure
+            + ")" * len(self.aggregates)
+        )
+
+
+@frozen
 class Bound:
     """A measure, the aggregates around it from the outside in, and what the figure must be."""
 
@@ -37,6 +54,11 @@ class Bound:
     measure: str
     comparison: str
     limit: Number
+
+    @property
+    def figure(self) -> Figure:
+        """What is compared."""
+        return Figure(self.aggregates, self.measure)
 
     def holds(self, figure: Number) -> bool:
         """Does this figure keep the bound?"""
@@ -70,6 +92,11 @@ def parse_bound(text: str) -> Bound:
         raise ValueError(f"a bound must compare by one of {known}, not {comparison!r} in {text!r}")
     aggregates, measure = _parse_figure(parts["what"].strip(), text)
     return Bound(text.strip(), aggregates, measure, comparison, _parse_limit(parts["limit"], text))
+
+
+def parse_figure(text: str) -> Figure:
+    """What a bound compares, by itself: "mean(detection_s)"."""
+    return Figure(*_parse_figure(text.strip(), text))
 
 
 def _parse_figure(what: str, text: str) -> tuple[tuple[str, ...], str]:

@@ -1,7 +1,8 @@
 """Other values by their paths: what variants and `--set path=value` change in a scenario.
 
 A path names keys and places from the top, `groups.checkout.settings.session_timeout_ms` or
-`script.0.at`. The name of a consumer's setting alone means that of every group.
+`script.0.at`. The name of a consumer's setting alone, or of what a group has (`members`), means
+that of every group.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, fields_dict
 
 from simulation.scenarios.documents import Change, Document, parse_value
 from simulation.scenarios.mistakes import Path, Wrong, shown, unknown
+from simulation.scenarios.parts import Group
 from simulation.scenarios.script import On
 from simulation.scenarios.settings import is_consumer_setting
 from simulation.scenarios.verbs import ACTIONS
@@ -67,14 +69,18 @@ def _mappings(data: Any, key: str) -> list[dict[str, Any]]:  # noqa: ANN401 (pla
 
 
 def _places(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)
-    """Where a path leads; a setting's name alone leads to every group."""
+    """Where a path leads; the name of a setting or of what a group has leads to every group."""
     if not isinstance(data, Mapping):
         raise Wrong(f"found {shown(data)}", "must be a mapping")
     if path.partition(".")[0] == "variants":
         raise Wrong("found a path into variants", "must be one that they have in common")
     groups = data.get("groups")
-    if is_consumer_setting(path) and path not in data and isinstance(groups, Mapping):
+    if not isinstance(groups, Mapping) or path in data:
+        return [_place(data, path)]
+    if is_consumer_setting(path):
         return [("groups", group, _SETTINGS, path.replace(".", "_")) for group in groups]
+    if path.partition(".")[0] in fields_dict(Group):
+        return [("groups", group, *_place(inside, path)) for group, inside in groups.items()]
     return [_place(data, path)]
 
 

@@ -57,12 +57,10 @@ def wrongs_of(error: BaseException, path: Path) -> Iterator[tuple[Path, Wrong]]:
         known = list(all_keys_of(error.cl))
         for key in sorted(error.extra_fields):
             wrong = unknown("key", key, known, at=(key,))
-            # The name of a setting alone means that of every group.
-            setting = "" if path or wrong.nearest else nearest_to(key, consumer_setting_names())
-            yield (
-                path,
-                Wrong(wrong.found, wrong.allowed, nearest=wrong.nearest or setting, at=wrong.at),
-            )
+            # What a group has, and a setting, mean that of every group by their names alone.
+            of_groups = (*keys_of(parts.Group), *consumer_setting_names())
+            nearest = wrong.nearest or ("" if path else nearest_to(key, of_groups))
+            yield path, Wrong(wrong.found, wrong.allowed, nearest=nearest, at=wrong.at)
     elif isinstance(error, Wrong):
         yield path, error
     elif isinstance(error, KeyError):

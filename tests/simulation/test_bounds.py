@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.bounds import parse_bound
+from simulation.bounds import parse_bound, parse_figure
 from simulation.measures import AGGREGATES, figure_of, measure
 from tests.support.rows import a_death_and_its_rebalance
 
@@ -67,3 +67,10 @@ def test_an_aggregate_over_runs_needs_runs():
 )
 def test_four_values_come_to_one_by(aggregate, figure):
     assert figure_of(aggregate, [3, 1, 4, 2]) == figure
+
+
+def test_what_a_bound_compares_can_be_written_by_itself():
+    figure = parse_bound("mean( sum(unowned_s) ) < 5").figure
+
+    assert figure == parse_figure(" mean(sum( unowned_s)) ")
+    assert figure.text == "mean(sum(unowned_s))"

@@ -91,9 +91,19 @@ def test_the_name_of_a_setting_alone_means_that_of_every_group(name):
     assert [group.settings["session_timeout_ms"] for group in found.groups.values()] == [10_000] * 2
 
 
+def test_the_name_of_what_a_group_has_means_that_of_every_group():
+    found = a_scenario().with_overrides({"static": True, "app.process": "2ms per record"})
+
+    groups = found.groups.values()
+    assert [(group.static, group.app.process.text) for group in groups] == [
+        (True, "2ms per record")
+    ] * 2
+
+
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
+        ("memberz", 3, r"memberz: unknown key .*`members`"),
         ("groups.chekout.static", True, r"groups.chekout.static: unknown name .*`checkout`"),
         ("groups.checkout.statik", True, r"groups.checkout.statik: unknown key .*`static`"),
         ("script.1.at", "20s", r"script.1.at: there is no place '1'; must be below 1"),
