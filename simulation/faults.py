@@ -8,6 +8,7 @@ pair ends all of its kind. Crashes and pauses have rows of their own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -147,6 +148,8 @@ class Faults(Producers):
 
     _ongoing: list[Ongoing] = field(factory=list, init=False)
     _drawn: int = field(default=0, init=False)
+    #: How many crashes or pauses hold somebody down now, by the verb that ends them.
+    _down: Counter[tuple[str, str | int]] = field(factory=Counter, init=False)
 
     # --- links ---
 
@@ -338,6 +341,17 @@ class Faults(Producers):
             at_ms += milliseconds(lasts)
             k += 1
 
+    def until_the_last(self: Simulation, undo: str, target: str | int) -> Heal:  # type: ignore[misc] # mixed into it
+        """How to end a crash or a pause: by this verb, if it is the last of them to end."""
+        self._down[undo, target] += 1
+
+        def heal() -> None:
+            self._down[undo, target] -= 1
+            if not self._down[undo, target]:
+                _apply(self, undo, target)
+
+        return heal
+
     # --- inside ---
 
     def _links(self, client: str, brokers: tuple[int, ...]) -> list[Link]:
@@ -437,8 +451,10 @@ def _await(sim: Simulation, fault: Fault, event: Awaited, nth: int, times: int) 
 def _happen(sim: Simulation, fault: Fault) -> None:
     """Let a fault begin, and end when it has lasted."""
     heal = _apply(sim, fault.verb, fault.target, *fault.brokers, **fault.options)
+    if heal is None:
+        heal = sim.until_the_last(PAIRS[fault.verb], fault.target)
     if fault.lasts is not None:
-        sim.after(fault.lasts, heal or partial(_apply, sim, PAIRS[fault.verb], fault.target))
+        sim.after(fault.lasts, heal)
 
 
 def _require_kind(request: str) -> None:

@@ -130,7 +130,8 @@ class Liveness(Checker):
     #: When a group last changed its state, or a partition its owner.
     _moved_ms: int = 0
     _down: set[int] = field(factory=set)
-    _open_faults: dict[str, int] = field(factory=dict)
+    #: What goes on, by the row that began it.
+    _open_faults: dict[int, str] = field(factory=dict)
     _running: dict[str, Running] = field(factory=dict)
     _partitions: dict[str, int] = field(factory=dict)
     _owners: dict[Place, str] = field(factory=dict)
@@ -170,7 +171,7 @@ class Liveness(Checker):
             return f"kept: settled {_seconds(settled_ms)} after the last disturbance"
         why = "; ".join(unrest)
         if self._open_faults:
-            faults = ", ".join(self._open_faults)
+            faults = ", ".join(dict.fromkeys(self._open_faults.values()))
             return f"not judged: {why}, and a fault was never healed: {faults}"
         if self._due_ms is None:
             return f"kept: settled in time after the last disturbance; later {why}"
@@ -224,9 +225,9 @@ class Liveness(Checker):
             if client in self._running:
                 self._running[client].is_paused = kind is WorldEventKind.CONSUMER_PAUSED
         elif kind is WorldEventKind.FAULT_STARTED:
-            self._open_faults[detail] = row.seq
+            self._open_faults[row.seq] = detail
         elif kind is WorldEventKind.FAULT_HEALED:
-            self._open_faults.pop(detail, None)
+            self._open_faults.pop(row.cause or 0, None)
 
     def _on_assignment(self, row: Row) -> None:
         self._assigned[row.group or ""] = row.seq

@@ -161,6 +161,20 @@ def test_two_partitions_of_one_client_hold_each_until_its_own_end():
     assert spans(sim, "partition ada from broker 1") == [(10_000, 20_000), (12_000, 72_000)]
 
 
+@pytest.mark.parametrize(("verb", "undo"), [("crash", "started"), ("pause", "resumed")])
+def test_a_consumer_is_down_until_the_last_of_its_faults_has_ended(verb, undo):
+    sim = a_disturbed_group(
+        Fault(verb=verb, target="ada", at="10s", lasts="10s"),
+        Fault(verb=verb, target="ada", at="12s", lasts="3s"),
+        Fault(verb=verb, target="ada", at="14s", lasts="60s"),
+    )
+
+    sim.run_for("2m")
+
+    assert [row.at_ms for row in of_kind(sim, f"consumer_{undo}")][-1] == 74_000
+    assert len(of_kind(sim, f"consumer_{undo}")) == (2 if undo == "started" else 1)
+
+
 def test_a_link_that_is_cut_one_way_and_then_the_other_is_cut_both_ways():
     sim = a_disturbed_group()
     link = sim.stage.network.link("ada", 1)

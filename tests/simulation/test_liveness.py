@@ -127,3 +127,23 @@ def test_rest_is_not_asked_for_where(trouble):
     events = a_world_with_ada(trouble, moves(500, "PreparingRebalance"))
 
     assert found_in(*events, patience=PATIENCE) == []
+
+
+def partition_of_ada(kind, at_ms, **facts):
+    return an_event(kind, at_ms, client="ada", detail="partition ada from broker 1", **facts)
+
+
+@pytest.mark.parametrize(
+    ("healed", "found"), [((3,), []), ((3, 4), ["Liveness"])], ids=["one of two", "both"]
+)
+def test_rest_is_asked_for_when_every_fault_is_healed_and_not_when(healed, found):
+    events = a_world_with_ada(
+        partition_of_ada(W.FAULT_STARTED, 0),
+        partition_of_ada(W.FAULT_STARTED, 100),
+        *(partition_of_ada(W.FAULT_HEALED, 200, cause=cause) for cause in healed),
+        moves(500, "PreparingRebalance"),
+    )
+
+    told = found_in(*events[:-1], the_end(2 * SETTLE_MS), patience=PATIENCE)
+
+    assert [name for name, _ in told] == found
