@@ -25,7 +25,7 @@ from simulation.scenarios import RunResult, Scenario
 from simulation.scenarios.mistakes import did_you_mean, nearest_to
 from simulation.scenarios.playing import PlayOptions, seed_of, variant_of
 from simulation.sentences import Names, in_time
-from simulation.timeline import Window, is_told, lines, page
+from simulation.timeline import Line, Window, is_told, lines, page
 from simulation.world import Simulation
 
 __all__ = ["CoordinatorUnderTest", "Playbill", "ScenarioUnderTest"]
@@ -211,29 +211,62 @@ class _Run:
         return f"{self.scenario.name}{variant}, seed {self.seed}, up to {in_time(at_ms)}"
 
     def story(self, lines_max: int) -> Iterator[str]:
-        result = self.result
-        to_ms = None
-        if result is not None:
-            for each in result.expectations:
-                if not each.holds:
-                    yield f"expected {each.text}, but it is {each.figure}"
-            yield from map(str, result.violations)
-            to_ms = min((each.at_ms for each in result.violations), default=None)
-        yield from _last(self._rows, filter(is_told, self._rows), lines_max, to_ms)
+        window = None
+        if self.result is not None:
+            yield from _broken(self.result)
+            window = _window_of(self.result)
+        yield from _last(self._rows, filter(is_told, self._rows), lines_max, window)
         yield f"to look closer: {self.scenario.command(self.variant, self.seed)}"
 
 
+def _broken(result: RunResult) -> Iterator[str]:
+    """What did not hold, and when."""
+    for each in result.expectations:
+        if not each.holds:
+            moment = result.moment_of(each)
+            where = "" if moment is None else f": look at {moment}"
+            yield f"expected {each.text}, but it is {each.figure}{where}"
+    yield from map(str, result.violations)
+
+
+def _window_of(result: RunResult) -> Window | None:
+    """The part of a run that shows why it did not hold; None if its end does."""
+    if result.violations:
+        return Window(from_ms=(at_ms := min(each.at_ms for each in result.violations)), to_ms=at_ms)
+    moments = [moment for each in result.expectations if (moment := result.moment_of(each))]
+    if not moments:
+        return None
+    from_ms, to_ms = moments[0].around
+    return Window(from_ms=from_ms, to_ms=to_ms, group=moments[0].group)
+
+
 def _last(
-    rows: Sequence[Row], told: Iterable[Row], lines_max: int, to_ms: int | None = None
+    rows: Sequence[Row], told: Iterable[Row], lines_max: int, window: Window | None = None
 ) -> Iterator[str]:
-    """The last lines of a story, up to a time; `told` are the rows it is made of."""
+    """The last lines of a story, or those that end with a window; `told` are its rows."""
     names = Names.of(rows)
-    found = lines(told, names, Window(to_ms=to_ms), [row.cause for row in rows])
+    until = Window() if window is None else evolve(window, from_ms=0)
+    found = lines(told, names, until, [row.cause for row in rows])
     if not found:
         yield "nothing had happened"
         return
-    shown = found[max(0, len(found) - lines_max) :]
-    if len(shown) < len(found):
-        yield f"the last {len(shown)} of {len(found)} lines:"
-    if shown:
-        yield from page(shown, rows, names)
+    head, tail = _head_and_tail(found, window, lines_max)
+    count = len(head) + len(tail)
+    if count < len(found):
+        which = "the last" if until.to_ms is None else f"up to {in_time(until.to_ms)},"
+        yield f"{which} {count} of {len(found)} lines:"
+    if count:
+        heading, *texts = page([*head, *tail], rows, names)
+        left_out = ["..."] if head else []
+        yield from (heading, *texts[: len(head)], *left_out, *texts[len(head) :])
+
+
+def _head_and_tail(
+    found: list[Line], window: Window | None, lines_max: int
+) -> tuple[list[Line], list[Line]]:
+    """The last lines; but of a window with too much in it, how it begins and how it ends."""
+    begins = 0 if window is None else sum(line.at_ms < window.from_ms for line in found)
+    if window is None or len(found) - begins <= lines_max:
+        return [], found[max(0, len(found) - lines_max) :]
+    half = lines_max // 2
+    return found[begins : begins + half], found[len(found) - (lines_max - half) :]

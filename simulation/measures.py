@@ -19,7 +19,7 @@ from simulation.folds.deaths import Death, DeathFold
 from simulation.folds.deliveries import DeliveryFold, Tally
 from simulation.folds.lags import LagFold
 from simulation.folds.ownership import OwnershipFold
-from simulation.folds.places import Member, Place, by_kind
+from simulation.folds.places import Member, Place, Span, by_kind
 from simulation.folds.rebalances import Hold, Phase, Rebalance, RebalanceFold
 from simulation.folds.rosters import Rosters
 
@@ -35,6 +35,7 @@ __all__ = [
     "Phase",
     "Place",
     "Rebalance",
+    "Span",
     "Tally",
     "figure_of",
     "measure",
@@ -141,6 +142,8 @@ class Measures:
     #: By member, then by error.
     commits_refused: Mapping[Member, Mapping[str, int]]
     groups: tuple[str, ...]
+    #: By measure, then by what it has one value for: when that was at its worst, or began.
+    when: Mapping[str, Mapping[Any, Span]] = field(eq=False, repr=False)
 
     def values(self, name: str) -> Mapping[Any, Number]:
         """A measure's values, by what it has one for."""
@@ -179,11 +182,13 @@ def _by_place(measures: Measures, tallies: Iterable[Tally]) -> dict[Place, int]:
 
 def _detections(measures: Measures) -> dict[Death, float]:
     return {
-        death: _seconds(
-            (measures.until_ms if death.removed_ms is None else death.removed_ms) - death.died_ms
-        )
+        death: _seconds(_removed_ms(death, measures.until_ms) - death.died_ms)
         for death in measures.deaths
     }
+
+
+def _removed_ms(death: Death, now_ms: int) -> int:
+    return now_ms if death.removed_ms is None else death.removed_ms
 
 
 #: Where the values of each measure are found.
@@ -253,22 +258,45 @@ class Measurer:
         now_ms = self._until_ms if until_ms is None else until_ms
         lags = self._lags.lags(now_ms)
         refused = self._deaths.refused
+        rebalances = tuple(self._rebalances.rebalances(now_ms))
+        deaths = tuple(self._deaths.deaths())
         return Measures(
             until_ms=now_ms,
             unowned_s=_all_seconds(self._ownership.unowned_ms(now_ms)),
             dual_s=_all_seconds(self._ownership.dual_ms(now_ms)),
-            rebalances=tuple(self._rebalances.rebalances(now_ms)),
+            rebalances=rebalances,
             duplicates=tuple(self._deliveries.duplicates()),
             lost=tuple(self._deliveries.lost()),
             lag={place: records for place, (records, _) in lags.items()},
             lag_s=_all_seconds({place: ms for place, (_, ms) in lags.items()}),
-            deaths=tuple(self._deaths.deaths()),
+            deaths=deaths,
             commits={member: self._deaths.accepted[member] for member in self._rosters.seen},
             commits_refused={
                 member: dict(refused.get(member, {})) for member in (*self._rosters.seen, *refused)
             },
             groups=tuple(self._rosters.groups),
+            when=self._when(now_ms, rebalances, deaths),
         )
+
+    def _when(
+        self, now_ms: int, rebalances: Iterable[Rebalance], deaths: Iterable[Death]
+    ) -> dict[str, Mapping[Any, Span]]:
+        courses = {each.seq: Span(each.started_ms, each.ended_ms) for each in rebalances}
+        lags = self._lags.greatest()
+        return {
+            "unowned_s": self._ownership.longest_unowned(now_ms),
+            "dual_s": self._ownership.longest_dual(now_ms),
+            "rebalance_s": courses,
+            "moved": courses,
+            "duplicates": self._deliveries.first_duplicates(),
+            "lost": self._deliveries.first_losses(),
+            "lag": {place: records for place, (records, _) in lags.items()},
+            "lag_s": {place: seconds for place, (_, seconds) in lags.items()},
+            "detection_s": {
+                death: Span(death.died_ms, _removed_ms(death, now_ms)) for death in deaths
+            },
+            "commits_refused": dict(self._deaths.refusals),
+        }
 
 
 def measure(rows: Iterable[Row]) -> Measures:

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from simulation.measures import MEASURES, Measures, Number, Place, Rebalance, Tally, figure_of
-from simulation.scenarios import RunResult, Scenario
+from simulation.scenarios import ExpectationResult, RunResult, Scenario
 
 _S = 1_000
 
@@ -105,11 +105,16 @@ def _run(result: RunResult) -> dict[str, Any]:
         "events": result.events,
         "path": None if result.path is None else str(result.path),
         "measures": result.figures(),
-        "expectations": [asdict(each) for each in result.expectations],
+        "expectations": [_expectation(result, each) for each in result.expectations],
         "violations": [asdict(each) for each in result.violations],
         "liveness": result.liveness,
         "groups": {each.group: _group(each) for each in groups_of(result)},
     }
+
+
+def _expectation(result: RunResult, each: ExpectationResult) -> dict[str, Any]:
+    moment = result.moment_of(each)
+    return {**asdict(each), "moment": None if moment is None else asdict(moment)}
 
 
 def _group(of: GroupFigures) -> dict[str, Any]:

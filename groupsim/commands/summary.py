@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich import box
 from rich.console import RenderableType
@@ -14,6 +16,7 @@ from groupsim.commands.results import GroupFigures, groups_of
 from groupsim.commands.voice import Voice
 from simulation.liveness import Liveness
 from simulation.measures import MEASURES, Number, Rebalance
+from simulation.moments import Moment
 from simulation.scenarios import RunResult, Scenario
 from simulation.scenarios.values import duration_text
 from simulation.sentences import counted, in_time, lasting
@@ -186,10 +189,22 @@ def _commits(group: GroupFigures) -> str:
 def _print_verdict(voice: Voice, result: RunResult) -> None:
     for each in result.expectations:
         word, style = ("pass", "green") if each.holds else ("FAIL", "bold red")
-        voice.show(Text.assemble("  ", (word, style), f"  {each.text}  (it was {each.figure})"))
+        moment = result.moment_of(each)
+        where = "" if moment is None else f"; look at {moment}"
+        told = f"  {each.text}  (it was {each.figure}{where})"
+        voice.show(Text.assemble("  ", (word, style), told))
+        if moment is not None and result.path is not None:
+            voice.line(f"        {timeline_command(result.path, moment)}")
     for violation in result.violations:
         voice.show(Text.assemble("  ", ("FAIL", "bold red"), f"  {violation}"))
     voice.line(f"  {_checked(result)}", style="yellow" if _is_open(result) else None)
+
+
+def timeline_command(run: Path, moment: Moment) -> str:
+    """What shows a moment of a run that is kept."""
+    times = [f"{ms}ms" for ms in moment.around]
+    words = ["groupsim", "timeline", str(run), "--group", moment.group]
+    return shlex.join([*words, "--from", times[0], "--to", times[1]])
 
 
 def _checked(result: RunResult) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from attrs import define, field, frozen
 
 from simulation.events import WITHOUT_CLOSING, EventKind, Kind, Row, WorldEventKind
-from simulation.folds.places import Handler, Member
+from simulation.folds.places import Handler, Member, Span
 from simulation.folds.rosters import Rosters, replaced_id
 
 
@@ -31,6 +31,8 @@ class DeathFold:
     noticed: list[Death] = field(factory=list)
     refused: dict[Member, Counter[str]] = field(factory=dict)
     accepted: Counter[Member] = field(factory=Counter)
+    #: From a member's first refused commit to its last.
+    refusals: dict[Member, Span] = field(factory=dict)
     _unnoticed: dict[tuple[str, str], Death] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
@@ -104,3 +106,5 @@ class DeathFold:
     def _on_refused(self, row: Row) -> None:
         member = self._member(row)
         self.refused.setdefault(member, Counter())[row.error or "UNKNOWN"] += 1
+        first_ms, _ = self.refusals.get(member, (row.at_ms, row.at_ms))
+        self.refusals[member] = Span(first_ms, row.at_ms)

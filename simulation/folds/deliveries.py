@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from simulation.events import EventKind, Kind, Row, WorldEventKind
 from simulation.folds.commits import Commits
-from simulation.folds.places import Handler, Place, Ranges, place_of
+from simulation.folds.places import Handler, Place, Ranges, Span, place_of
 
 #: How a consumer's stay at a partition ended, in words, by the kind of its last row.
 _ENDINGS = {
@@ -65,8 +65,10 @@ class Delivery:
     #: The last commit that was refused or never answered: by whom, of what, why.
     failed: tuple[str, int, str] | None = None
     duplicates: Counter[str] = field(factory=Counter)
-    #: Stretches that nobody will process any more, unless somebody goes back: from, to, why.
-    dropped: list[tuple[int, int, str]] = field(factory=list)
+    #: When records were first processed again.
+    duplicated_ms: int | None = None
+    #: Stretches that nobody will process any more, unless somebody goes back: from, to, why, when.
+    dropped: list[tuple[int, int, str, int]] = field(factory=list)
     #: What was committed when the group's offset was last removed: it counts until the next commit.
     removed_at: int | None = None
     #: Records that were lost with topics of this name, by cause.
@@ -128,6 +130,27 @@ class DeliveryFold:
                 _blame(delivery, start, end, causes)
         return causes
 
+    def first_duplicates(self) -> dict[Place, Span]:
+        """When the first records of each partition were processed again."""
+        return {
+            place: Span(each.duplicated_ms, each.duplicated_ms)
+            for place, each in self.deliveries.items()
+            if each.duplicated_ms is not None
+        }
+
+    def first_losses(self) -> dict[Place, Span]:
+        """When records of each partition were lost: left undone, or else committed."""
+        found = {}
+        for place, delivery in self.deliveries.items():
+            causes = self._losses(place, delivery)
+            commit = self.commits.current.get(place)
+            times = [at_ms for _, _, why, at_ms in delivery.dropped if why in causes]
+            if not times and commit is not None:
+                times = [commit.at_ms]
+            if causes and times:
+                found[place] = Span(min(times), min(times))
+        return found
+
     # --- rows ---
 
     def _on_topic(self, row: Row) -> None:
@@ -144,7 +167,9 @@ class DeliveryFold:
         for place, delivery in self.deliveries.items():
             if place.topic == row.topic:
                 self.deliveries[place] = Delivery(
-                    duplicates=delivery.duplicates, lost=self._losses(place, delivery)
+                    duplicates=delivery.duplicates,
+                    duplicated_ms=delivery.duplicated_ms,
+                    lost=self._losses(place, delivery),
                 )
 
     def _on_assigned(self, row: Row) -> None:
@@ -171,7 +196,7 @@ class DeliveryFold:
             delivery.base = delivery.reached = offset
         elif offset > delivery.reached and not reader.began.startswith("committed"):
             why = f"{row.client} went from {delivery.reached} to {offset}: {reader.began}"
-            delivery.dropped.append((delivery.reached, offset, why))
+            delivery.dropped.append((delivery.reached, offset, why, row.at_ms))
         delivery.reached = max(delivery.reached, offset)
 
     def _on_returned(self, row: Row) -> None:
@@ -194,6 +219,8 @@ class DeliveryFold:
         again = delivery.processed.add(row.offset, row.end_offset)
         if again:
             delivery.duplicates[self._why_again(delivery, row, reader)] += again
+            if delivery.duplicated_ms is None:
+                delivery.duplicated_ms = row.at_ms
         if reader is not None and reader.in_hand is not None:
             left = max(reader.in_hand[0], row.end_offset)
             reader.in_hand = (left, reader.in_hand[1]) if left < reader.in_hand[1] else None
@@ -216,7 +243,8 @@ class DeliveryFold:
             if delivery.ending is None or delivery.ending[0] == client or was_at_work:
                 delivery.ending = (client, how)
             if reader.in_hand is not None:
-                delivery.dropped.append((*reader.in_hand, f"{client} {how} with them in hand"))
+                why = f"{client} {how} with them in hand"
+                delivery.dropped.append((*reader.in_hand, why, row.at_ms))
 
     def _on_commit_failed(self, row: Row) -> None:
         delivery, _ = self._at(row)
@@ -273,7 +301,7 @@ def _blame(delivery: Delivery, start: int, end: int, causes: Counter[str]) -> No
     for reader in delivery.readers.values():
         if reader.in_hand is not None:
             known.add(*reader.in_hand)
-    for low, high, why in reversed(delivery.dropped):
+    for low, high, why, _ in reversed(delivery.dropped):
         for part in known.missing(max(low, start), min(high, end)):
             causes[why] += part[1] - part[0]
         known.add(low, high)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from attrs import define, field
 
 from simulation.events import Kind, Row, WorldEventKind
-from simulation.folds.places import Handler, Place, place_of
+from simulation.folds.places import Handler, Place, Span, place_of
 from simulation.logs import Growth
 
 _LogKey = tuple[str, int]
@@ -45,6 +45,9 @@ class Progress:
     reader: str | None = None
     lag: int = 0
     lag_ms: int = 0
+    #: When each of them was reached.
+    lag_at_ms: int = 0
+    lag_ms_at_ms: int = 0
 
 
 @define(eq=False)
@@ -69,6 +72,17 @@ class LagFold:
         for place, progress in self.progress.items():
             self._look(place, progress, now_ms)
         return {place: (each.lag, each.lag_ms) for place, each in self.progress.items()}
+
+    def greatest(self) -> dict[Place, tuple[Span, Span]]:
+        """When each of them was reached; the age has grown since the record was written."""
+        return {
+            place: (
+                Span(each.lag_at_ms, each.lag_at_ms),
+                Span(each.lag_ms_at_ms - each.lag_ms, each.lag_ms_at_ms),
+            )
+            for place, each in self.progress.items()
+            if each.lag
+        }
 
     # --- rows ---
 
@@ -114,6 +128,8 @@ class LagFold:
             return
         lag = log.end_at(now_ms) - progress.position
         if lag > 0:
-            progress.lag = max(progress.lag, lag)
+            if lag > progress.lag:
+                progress.lag, progress.lag_at_ms = lag, now_ms
             behind_ms = now_ms - log.written_ms(progress.position)
-            progress.lag_ms = max(progress.lag_ms, behind_ms)
+            if behind_ms > progress.lag_ms:
+                progress.lag_ms, progress.lag_ms_at_ms = behind_ms, now_ms

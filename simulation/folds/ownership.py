@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from attrs import define, field
 
 from simulation.events import EventKind, Kind, Row, WorldEventKind
-from simulation.folds.places import Handler, Place, place_of
+from simulation.folds.places import Handler, Place, Span, place_of
 from simulation.folds.rosters import replaced_id
 
 
@@ -28,14 +28,41 @@ class Owner:
 
 
 @define(eq=False)
+class Stopwatch:
+    """Adds up stretches of time, and remembers the longest of them."""
+
+    since_ms: int | None = None
+    _total_ms: int = field(default=0, init=False)
+    _longest: Span | None = field(default=None, init=False)
+
+    def start(self, now_ms: int) -> None:
+        """Begin a stretch, unless one has begun."""
+        if self.since_ms is None:
+            self.since_ms = now_ms
+
+    def stop(self, now_ms: int) -> None:
+        """End the stretch, if one has begun."""
+        self._total_ms, self._longest = self.total_ms(now_ms), self.longest(now_ms)
+        self.since_ms = None
+
+    def total_ms(self, now_ms: int) -> int:
+        """All stretches so far, and the present one."""
+        return self._total_ms + (0 if self.since_ms is None else now_ms - self.since_ms)
+
+    def longest(self, now_ms: int) -> Span | None:
+        """The longest of them; of equal ones the first."""
+        present = None if self.since_ms is None else Span(self.since_ms, now_ms)
+        found = [span for span in (self._longest, present) if span is not None]
+        return max(found, key=lambda span: span.to_ms - span.from_ms, default=None)
+
+
+@define(eq=False)
 class Watch:
     """One partition: who has it, and the clocks that run while nobody or two of them do."""
 
     owners: dict[str, Owner] = field(factory=dict)
-    unowned_ms: int = 0
-    unowned_since_ms: int | None = None
-    dual_ms: int = 0
-    dual_since_ms: int | None = None
+    unowned: Stopwatch = field(factory=Stopwatch)
+    dual: Stopwatch = field(factory=Stopwatch)
     has_been_owned: bool = False
 
 
@@ -68,17 +95,19 @@ class OwnershipFold:
 
     def unowned_ms(self, now_ms: int) -> dict[Place, int]:
         """How long each partition has been nobody's after it had an owner."""
-        return {
-            place: watch.unowned_ms + _running_ms(watch.unowned_since_ms, now_ms)
-            for place, watch in self.watches.items()
-        }
+        return {place: watch.unowned.total_ms(now_ms) for place, watch in self.watches.items()}
 
     def dual_ms(self, now_ms: int) -> dict[Place, int]:
         """How long two consumers or more worked on each partition."""
-        return {
-            place: watch.dual_ms + _running_ms(watch.dual_since_ms, now_ms)
-            for place, watch in self.watches.items()
-        }
+        return {place: watch.dual.total_ms(now_ms) for place, watch in self.watches.items()}
+
+    def longest_unowned(self, now_ms: int) -> dict[Place, Span]:
+        """When each partition was nobody's for longest."""
+        return _known({place: each.unowned.longest(now_ms) for place, each in self.watches.items()})
+
+    def longest_dual(self, now_ms: int) -> dict[Place, Span]:
+        """When two consumers or more worked on each partition for longest."""
+        return _known({place: each.dual.longest(now_ms) for place, each in self.watches.items()})
 
     # --- rows ---
 
@@ -144,8 +173,8 @@ class OwnershipFold:
                     self._places[client].pop(place, None)
                 watch.owners.clear()
                 self._settle(watch, row.at_ms)
-                watch.unowned_ms += _running_ms(watch.unowned_since_ms, row.at_ms)
-                watch.unowned_since_ms, watch.has_been_owned = None, False
+                watch.unowned.stop(row.at_ms)
+                watch.has_been_owned = False
 
     # --- keeping the clocks ---
 
@@ -179,15 +208,14 @@ class OwnershipFold:
         ]
         working = len(set(active) - self._paused)
         if active:
-            watch.unowned_ms += _running_ms(watch.unowned_since_ms, now_ms)
-            watch.unowned_since_ms, watch.has_been_owned = None, True
-        elif watch.has_been_owned and watch.unowned_since_ms is None:
-            watch.unowned_since_ms = now_ms
-        if working > 1 and watch.dual_since_ms is None:
-            watch.dual_since_ms = now_ms
-        elif working <= 1:
-            watch.dual_ms += _running_ms(watch.dual_since_ms, now_ms)
-            watch.dual_since_ms = None
+            watch.unowned.stop(now_ms)
+            watch.has_been_owned = True
+        elif watch.has_been_owned:
+            watch.unowned.start(now_ms)
+        if working > 1:
+            watch.dual.start(now_ms)
+        else:
+            watch.dual.stop(now_ms)
 
     def _is_active(self, client: str, owner: Owner) -> bool:
         if not owner.is_fenced:
@@ -195,5 +223,5 @@ class OwnershipFold:
         return owner.in_hand is not None and client not in self._paused
 
 
-def _running_ms(since_ms: int | None, now_ms: int) -> int:
-    return 0 if since_ms is None else now_ms - since_ms
+def _known(spans: Mapping[Place, Span | None]) -> dict[Place, Span]:
+    return {place: span for place, span in spans.items() if span is not None}

@@ -1,4 +1,4 @@
-"""Where things happen, as keys; stretches of offsets; and how folds are shown their rows."""
+"""Where and when things happen; stretches of offsets; and how folds are shown their rows."""
 
 from __future__ import annotations
 
@@ -49,6 +49,13 @@ class Member(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.client} of {self.group}"
+
+
+class Span(NamedTuple):
+    """A stretch of virtual time."""
+
+    from_ms: int
+    to_ms: int
 
 
 def place_of(row: Row) -> Place | None:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
+from simulation.bounds import Bound
 from simulation.measures import Measures, Number
-from simulation.scenarios.expectations import ExpectationResult
+from simulation.moments import Moment, moment_of
+from simulation.scenarios.expectations import ExpectationResult, parse_expectation
 from simulation.violations import Violation
 
 if TYPE_CHECKING:
@@ -40,6 +42,13 @@ class RunResult:
     def held(self) -> bool:
         """Whether everything was as expected and no checker has found anything."""
         return not self.violations and all(each.holds for each in self.expectations)
+
+    def moment_of(self, each: ExpectationResult) -> Moment | None:
+        """Where to look for what broke an expectation, if it did not come true by the end only."""
+        wanted = parse_expectation(each.text)
+        if each.holds or not isinstance(wanted, Bound):
+            return None
+        return moment_of(wanted, self.measures)
 
     def figures(self) -> dict[str, Number]:
         """The run's own figures, by the names of the measures."""

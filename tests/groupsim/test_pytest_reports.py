@@ -103,13 +103,53 @@ def test_a_scenario_tells_what_did_not_hold_and_how_to_look_closer(pytester):
     result.stdout.fnmatch_lines(
         [
             "*- groupsim: dies.yaml (eager), seed 0, up to 80.0 s -*",
-            "expected rebalances < 2, but it is 2",
+            "expected rebalances < 2, but it is 2: look at rebalance:2 of checkout from 63.*",
             "* checkout-2 crashes",
             f"to look closer: groupsim run dies.yaml --variant eager --seed 0 {change} --out runs",
             "to repeat it: pytest test_it.py::test_it",
         ]
     )
     result.stdout.no_fnmatch_line("expected lost*")
+
+
+def told_of(folder, overrides, lines_max=20):
+    """What is told of the scenario, in lines."""
+    (folder / "dies.yaml").write_text(A_SCENARIO)
+    playbill = Playbill(command="pytest", folder=folder)
+    scenario = playbill.scenario(folder / "dies.yaml", seed=None, allow_python=False)
+    scenario.with_overrides(overrides).play(variant="short")
+    ((_, text),) = playbill.told(lines_max)
+    return text.splitlines()
+
+
+def test_a_broken_bound_is_told_by_its_worst_moment_and_what_led_to_it(tmp_path):
+    script = [{"at": "20s", "crash": "checkout-2"}, {"at": "80s", "stop": "checkout-1"}]
+
+    told = told_of(tmp_path, {"expect": ["unowned_s < 1"], "script": script}, lines_max=8)
+
+    assert told[0].startswith("expected unowned_s < 1, but it is ")
+    assert " of checkout from 20.0 s to 30." in told[0]
+    assert any("checkout-2 crashes" in line for line in told)
+    assert any("checkout-1 takes orders-0" in line for line in told)
+    assert not any("is asked to close" in line for line in told)
+
+
+def test_of_a_long_moment_the_beginning_and_the_end_are_told(tmp_path):
+    told = told_of(tmp_path, {"expect": ["unowned_s < 1"]}, lines_max=4)
+
+    crash, loss, cut, stable, takes = told[3:-2]
+    assert crash.endswith("checkout-2 crashes")
+    assert loss.endswith("checkout-2 loses orders-2 and orders-3: crashed")
+    assert cut == "..."
+    assert "the group is Stable in generation 2" in stable
+    assert "checkout-1 takes orders-0, orders-1, orders-2 and orders-3 over" in takes
+
+
+def test_too_little_of_something_is_told_by_the_end_of_the_run(tmp_path):
+    told = told_of(tmp_path, {"expect": ["rebalances > 5"]}, lines_max=1)
+
+    assert told[0] == "expected rebalances > 5, but it is 2"
+    assert told[3].startswith(" 90.000")
 
 
 def test_what_a_checker_found_is_told_with_what_led_to_it_and_nothing_after(tmp_path):

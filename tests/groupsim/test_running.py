@@ -136,6 +136,30 @@ def test_a_failed_expectation_is_1_and_the_last_line_repeats_it(scenario):
     )
 
 
+def test_a_broken_bound_says_where_to_look_and_by_which_command(scenario, tmp_path):
+    words = ["--variant", "eager", "--set", "expect=[unowned_s < 1]", "--out", tmp_path]
+
+    lines = groupsim("run", scenario, *words).stdout.splitlines()
+
+    (verdict,) = (n for n, line in enumerate(lines) if "FAIL" in line)
+    assert " of checkout from 20.0 s to 30." in lines[verdict]
+    command = lines[verdict + 1].split()
+    assert command[:3] == ["groupsim", "timeline", str(tmp_path / "eager")]
+    assert "checkout-1 crashes" in groupsim(*command[1:]).stdout
+
+
+def test_a_broken_bound_says_where_to_look_in_json_too(scenario):
+    change = "expect=[unowned_s < 1, lost == 0]"
+    told = json.loads(
+        groupsim("run", scenario, "--variant", "eager", "--set", change, "--json").stdout
+    )
+
+    broken, held = told["runs"][0]["expectations"]
+    assert broken["moment"]["from_ms"] == 20_000
+    assert held["moment"] is None
+    assert broken_rules("run", told) == []
+
+
 @pytest.mark.parametrize(
     ("words", "answer"),
     [

@@ -169,9 +169,9 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/folds/ownership.py",
-        inside="_settle",
-        line="elif watch.has_been_owned and watch.unowned_since_ms is None:",
-        faulty="elif watch.has_been_owned:",
+        inside="start",
+        line="if self.since_ms is None:",
+        faulty="if True:",
         says="A partition counts as unowned only since the last thing that happened to it.",
     ),
     Fault(
