@@ -11,60 +11,103 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from spark_bridge.errors import NoSparkSession, UnsuitableJava
+from spark_bridge.reach import await_an_executor, refuse_a_dead_master, refuse_a_dead_server
 
 OLDEST_JAVA = 17
-MASTERS = ("local", "spark://", "yarn", "k8s://")
+MASTERS = re.compile(r"local(\[.+\])?|local-cluster\[.+\]|spark://.+:\d+|yarn|k8s://.+")
 
-_PARTITIONS = "spark.sql.shuffle.partitions"
+_TIME_ZONE = "spark.sql.session.timeZone"
 
-SETTINGS: Mapping[str, str] = {
-    "spark.master": "local[2]",
+#: What every session has, wherever it works.
+EVERYWHERE: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.sql.session.timeZone": "UTC",
+    _TIME_ZONE: "UTC",
+}
+
+#: What a session on this machine has besides. A cluster has its own idea of these.
+SETTINGS: Mapping[str, str] = {
+    "spark.master": "local[2]",
     # A recording is small beside what Spark is made for; 200 partitions would be mostly empty.
-    _PARTITIONS: "2",
+    "spark.sql.shuffle.partitions": "2",
     # A laptop's own name may lead nowhere when it is off the network.
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
 }
 
-_LAST_WORDS = 2_000
+#: How long a master may take to give us an executor.
+EXECUTOR_WITHIN_S = 60
+
+_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+_WORKERS_PYTHON = "PYSPARK_PYTHON"
 
 
 def local_session(app_name: str = "groupsim") -> SparkSession:
-    """The session of this process; started here if there is none yet, which takes seconds."""
+    """The session of this process; started here if there is none yet, which takes seconds.
+
+    It works on this machine, unless spark-submit has started this process: it has chosen a master.
+    """
+    if _BY_SPARK_SUBMIT in os.environ:
+        return SparkSession.getActiveSession() or _started(EVERYWHERE, app_name)
     return cluster_session(SETTINGS["spark.master"], app_name)
 
 
-def cluster_session(master: str, app_name: str = "groupsim") -> SparkSession:
-    """A session with its driver here and its work at a master, such as spark://host:7077."""
+def cluster_session(
+    master: str, app_name: str = "groupsim", *, executor_within_s: float = EXECUTOR_WITHIN_S
+) -> SparkSession:
+    """A session with its driver here and its work at a master, such as spark://host:7077.
+
+    Workers run the Python that PYSPARK_PYTHON names, unless they are threads of this machine.
+    """
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
-    if not master.startswith(MASTERS):
+    if not MASTERS.fullmatch(master):
         raise NoSparkSession(
             f"{master!r} names no master: write local[4], spark://host:7077, yarn or k8s://..."
         )
     require_java()
-    settings = {**SETTINGS, "spark.master": master}
     if master.startswith("local"):
-        # Workers must run the Python that the driver runs, not the first one on the path.
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-    else:
-        # The cluster must find its way back to the driver, and has its own idea of partitions.
-        for name in ("spark.driver.host", "spark.driver.bindAddress", _PARTITIONS):
-            del settings[name]
+        with _this_python_on_the_workers():
+            return _started({**EVERYWHERE, **SETTINGS, "spark.master": master}, app_name)
+    if master.startswith("spark://"):
+        refuse_a_dead_master(master)
+    spark = _started({**EVERYWHERE, "spark.master": master}, app_name)
+    if master.startswith("spark://"):
+        # Elsewhere it is usual to wait in a queue, or for an image to be loaded.
+        await_an_executor(spark, master, executor_within_s)
+    return spark
+
+
+def remote_session(url: str) -> SparkSession:
+    """A session of a Spark Connect server, such as sc://host:15002; it needs no Java here."""
+    try:
+        refuse_a_dead_server(url)
+        remote = SparkSession.builder.remote(url)
+        # A server has one log and one web page for everybody; only what is a session's own is set.
+        return remote.config(_TIME_ZONE, EVERYWHERE[_TIME_ZONE]).getOrCreate()
+    except ImportError as error:
+        raise NoSparkSession(
+            f"Spark Connect needs more than pyspark alone ({error}): pip install 'pyspark[connect]'"
+        ) from error
+    except PySparkException as error:
+        first_line = str(error).splitlines()[0]
+        raise NoSparkSession(f"there is no Spark Connect server at {url}: {first_line}") from error
+
+
+def _started(settings: Mapping[str, str], app_name: str) -> SparkSession:
     conf = SparkConf(loadDefaults=False).setAppName(app_name).setAll(list(settings.items()))
     # What the JVM says while it starts would drown ours; it is kept for the case that it fails.
     with tempfile.TemporaryFile() as words:
@@ -74,22 +117,40 @@ def cluster_session(master: str, app_name: str = "groupsim") -> SparkSession:
             )
         except PySparkRuntimeError as error:
             words.seek(0)
-            said = words.read().decode(errors="replace")[-_LAST_WORDS:].strip()
-            raise NoSparkSession(f"Spark did not start. Its last words:\n{said}") from error
-    return SparkSession(SparkContext(conf=conf, gateway=gateway))
-
-
-def remote_session(url: str) -> SparkSession:
-    """A session of a Spark Connect server, such as sc://host:15002; it needs no Java here."""
+            said = _gist(words.read().decode(errors="replace"))
+            raise NoSparkSession(f"Spark did not start: {said}") from error
     try:
-        return SparkSession.builder.remote(url).getOrCreate()
-    except ImportError as error:
-        raise NoSparkSession(
-            f"Spark Connect needs more than pyspark alone ({error}): pip install 'pyspark[connect]'"
-        ) from error
-    except PySparkException as error:
-        first_line = str(error).splitlines()[0]
-        raise NoSparkSession(f"there is no Spark Connect server at {url}: {first_line}") from error
+        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except Py4JError as error:
+        where = settings.get("spark.master", "the master that spark-submit names")
+        raise NoSparkSession(f"Spark did not start at {where}: {_gist(str(error))}") from error
+
+
+def _gist(words: str) -> str:
+    """What went wrong, out of a JVM's many words: its first complaint, and what was behind it."""
+    lines = [line.strip(" :") for line in words.splitlines() if not line.startswith("\t")]
+    told = [line for line in lines if re.search(r"(Exception|Error)\b.*: ", line)]
+    first = (told or [line for line in lines if line] or ["it said nothing"])[0]
+    causes = [line for line in told if line.startswith("Caused by: ")]
+    behind = f" ({causes[-1]})" if causes else ""
+    return first.removeprefix('Exception in thread "main" ') + behind
+
+
+@contextmanager
+def _this_python_on_the_workers() -> Iterator[None]:
+    """Workers run the Python that the driver runs, not the first one on the path.
+
+    Spark reads this once, when a session starts. What the user has set is for clusters, and stays.
+    """
+    before = os.environ.get(_WORKERS_PYTHON)
+    os.environ[_WORKERS_PYTHON] = sys.executable
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_WORKERS_PYTHON]
+        else:
+            os.environ[_WORKERS_PYTHON] = before
 
 
 def require_java() -> None:

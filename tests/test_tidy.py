@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "simulation": {"attr", "attrs", "cattrs", "client", "coordinator", "pyarrow", "yaml"},
     "spark_bridge": {
         *("attr", "attrs", "simulation"),
-        *("altair", "pyarrow", "pyspark", "vl_convert"),
+        *("altair", "py4j", "pyarrow", "pyspark", "vl_convert"),
     },
     "groupsim": {
         *("attr", "attrs", "client", "coordinator", "simulation", "spark_bridge"),
