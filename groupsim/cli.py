@@ -61,6 +61,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _folder(text: str) -> Path:
+    """A folder to write in, which need not be there yet."""
+    if not text:
+        raise typer.BadParameter("it names no folder; . is the one you are in")
+    if (path := Path(text)).is_file():
+        raise typer.BadParameter(f"{text} is a file, and this must be a folder")
+    return path
+
+
 ScenarioArgument = Annotated[
     str,
     typer.Argument(
@@ -233,7 +243,11 @@ def run(  # noqa: PLR0913 - one parameter for each flag
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep a run directory for each variant in this folder."),
+        typer.Option(
+            metavar="DIR",
+            help="Keep a run directory for each variant in this folder.",
+            parser=_folder,
+        ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Record every heartbeat and commit by itself.")
@@ -405,7 +419,10 @@ def analyze(  # noqa: PLR0913 - one parameter for each flag
         str | None, typer.Option(metavar="URL", help="Ask this Connect server: sc://host:15002.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the tables as files in this folder.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep the tables as files in this folder.", parser=_folder
+        ),
     ] = None,
     kind: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="Of these files: parquet or csv.")
@@ -446,7 +463,10 @@ def campaign(
     seed: Annotated[int, typer.Option(metavar="N", help="The first world's.")] = 0,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, help="How many at a time.")] = 1,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where scripts of failing worlds are saved.")
+        Path,
+        typer.Option(
+            metavar="DIR", help="Where scripts of failing worlds are saved.", parser=_folder
+        ),
     ] = Path("failures"),
     shrink: Annotated[bool, typer.Option(help="Make failing worlds small.")] = True,
 ) -> None:

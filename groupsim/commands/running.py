@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -132,6 +132,7 @@ def _refuse_old_runs(wish: Wish, variants: Sequence[str]) -> None:
 
 
 def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int) -> RunResult:
+    new_folders = _missing(wish.out)
     try:
         with Reporter(voice.talk, variant) as progress:
             options: PlayOptions = {
@@ -152,9 +153,19 @@ def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int)
         if wish.out is not None:
             with undisturbed():
                 sweep(wish.out / variant)
+                for folder in new_folders:
+                    with suppress(OSError):  # somebody has put something there
+                        folder.rmdir()
         if not isinstance(error, SimulationError | OSError):  # a bug of ours, then
             error.add_note(f"to repeat it: {wish.command(variant, seed)}")
         raise
+
+
+def _missing(folder: Path | None) -> list[Path]:
+    """The folders that a run makes on its way to this one, the innermost first."""
+    return (
+        [] if folder is None else [each for each in (folder, *folder.parents) if not each.exists()]
+    )
 
 
 def replay(run_directory: Path, *, allow_python: bool, limits: Limits, is_json: bool) -> bool:

@@ -82,7 +82,10 @@ def faults_of(scenario: Path, out: Path, number: int, whole_life_s: float) -> li
     process.join()
     found = [] if process.exitcode in ENDS[how] else [f"{how!r}: {process.exitcode}"]
     runs = out / "runs"
-    for path in sorted(runs.iterdir()) if runs.exists() else []:
+    left = sorted(runs.iterdir()) if runs.exists() else []
+    if runs.exists() and not left and how != signal.SIGKILL:
+        found.append(f"{how!r} left an empty folder")
+    for path in left:
         # A hidden folder may stay behind only where nobody could clear it away.
         if path.name.startswith("."):
             found += [] if how == signal.SIGKILL else [f"{how!r} left {path.name}"]

@@ -279,10 +279,19 @@ def test_runs_that_are_there_already_are_kept_and_nothing_is_played(scenario, ke
 def test_a_folder_that_cannot_be_written_is_said_so(scenario, tmp_path):
     (tmp_path / "file").write_text("")
 
-    result = groupsim("run", scenario, "--out", tmp_path / "file")
+    result = groupsim("run", scenario, "--out", tmp_path / "file" / "inside")
 
     assert result.exit_code == 2
     assert "cannot write in" in result.stderr
+
+
+@pytest.mark.parametrize("verb", [["run", "rolling_deploy"], ["analyze", "."], ["campaign"]])
+@pytest.mark.parametrize(("out", "answer"), [("", "names no folder"), (__file__, "is a file")])
+def test_out_must_be_a_folder_for(verb, out, answer):
+    result = groupsim(*verb, "--out", out)
+
+    assert result.exit_code == 2
+    assert answer in " ".join(result.stderr.split())
 
 
 def test_a_disk_that_takes_no_more_leaves_nothing_behind(scenario, tmp_path):
@@ -302,7 +311,7 @@ def test_a_disk_that_takes_no_more_leaves_nothing_behind(scenario, tmp_path):
     assert result.returncode == 2
     assert "File too large" in result.stderr
     assert "Traceback" not in result.stderr
-    assert list((tmp_path / "out").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- progress ---
