@@ -46,6 +46,14 @@ _NUMBERS = {
     column.name: "DELTA_BINARY_PACKED" for column in COLUMNS if column.type is not ColumnType.TEXT
 }
 
+#: How a file of events is written, by this sink or by whoever makes one without playing a run.
+FILE_OPTIONS: Mapping[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": _TEXTS,
+    "column_encoding": _NUMBERS,
+    "store_schema": False,
+}
+
 PYARROW_VERSION: str = pa.__version__
 
 
@@ -68,10 +76,7 @@ class ParquetSink:
             writer = parquet.ParquetWriter(
                 directory.folder / EVENTS_FOLDER / _EVENTS_FILE,
                 SCHEMA,
-                compression="zstd",
-                use_dictionary=_TEXTS,  # type: ignore[arg-type] # the stubs know a bool only
-                column_encoding=_NUMBERS,
-                store_schema=False,
+                **FILE_OPTIONS,
             )
         except BaseException:
             directory.abandon()
