@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import define, field
 
+from client.assignors import assignor_names
 from client.settings import consumer_config
 from coordinator import GroupConfig
 from simulation.scenarios.actions import Action, Autoscale, Raw, Scale
@@ -232,9 +233,15 @@ class _Check:
         """Whatever an event to wait for names must be there."""
         if on.group is not None and on.group not in self.groups:
             yield (*path, "group"), unknown("group", on.group, self.groups)
-        raw = [entry.do.member for entry in self.scenario.script if isinstance(entry.do, Raw)]
-        if on.client is not None and on.client not in raw:
+        raw = [entry.do for entry in self.scenario.script if isinstance(entry.do, Raw)]
+        if on.client is not None and on.client not in [each.member for each in raw]:
             yield from self._consumer((*path, "client"), on.client)
+        # An assignor in Python says its name when it is loaded, which is not done here.
+        if on.protocol is not None and not self.allow_python:
+            of_raw = (name for each in raw for name in each.assignors)
+            assignors = list(dict.fromkeys((*assignor_names(), *of_raw)))
+            if on.protocol not in assignors:
+                yield (*path, "protocol"), unknown("assignor", on.protocol, assignors)
         yield from event_aims(self.scenario, path, on, self.topics)
 
     def _names(self, path: Path, action: Action) -> Iterator[Finding]:
