@@ -15,8 +15,9 @@ setup: $(SET_UP) ## make .venv, install the pinned dependencies, find or install
 demo: setup ## compare a rolling deploy's variants, and print what Spark makes of a group's story
 	@scripts/java.sh $(PY) -m groupsim.demo
 
+# Two tests at a time, those on Spark one after the other: plain `pytest` runs all in turn.
 test: setup lint ## lint, then run every test
-	@scripts/java.sh $(PY) -m pytest
+	@scripts/java.sh $(PY) -m pytest -n 2 --dist loadgroup
 
 lint: $(SET_UP) ## check style, format and types
 	$(PY) -m ruff check

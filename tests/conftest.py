@@ -18,6 +18,13 @@ settings.register_profile("explore", deadline=None, max_examples=1_000, print_bl
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests on Spark together where tests run side by side: they share one session."""
+    for item in items:
+        if item.get_closest_marker("spark") is not None:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local session, started by the first test that asks: it costs seconds, and Java."""
