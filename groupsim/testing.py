@@ -22,7 +22,7 @@ from groupsim.coordinator_under_test import CoordinatorUnderTest
 from simulation.events import Row
 from simulation.recorder import MemorySink, Sink
 from simulation.scenarios import RunResult, Scenario
-from simulation.scenarios.mistakes import did_you_mean, nearest_to
+from simulation.scenarios.mistakes import did_you_mean, nearest_to, printable
 from simulation.scenarios.playing import PlayOptions, seed_of, variant_of
 from simulation.sentences import Names, in_time
 from simulation.timeline import Line, Window, is_told, lines, page
@@ -64,7 +64,7 @@ class Playbill:
         """A title and a text for each of the last acts."""
         for act in self._acts:
             text = [*act.story(lines_max), f"to repeat it: {self.command}"]
-            yield f"groupsim: {act.title}", "\n".join(text)
+            yield printable(f"groupsim: {act.title}"), "\n".join(map(printable, text))
 
     def coordinator(self, settings: Mapping[str, object]) -> CoordinatorUnderTest:
         """A coordinator whose first rebalances do not wait, unless its settings say so."""

@@ -27,7 +27,16 @@ class Terminated(BaseException):
 
 def tell(sentence: str) -> None:
     """Talk goes to stderr, so that stdout is data."""
-    sys.stderr.write(f"groupsim: {sentence}\n")
+    sys.stderr.write(f"groupsim: {_harmless(sentence)}\n")
+
+
+def _harmless(sentence: str) -> str:
+    """A sentence may quote names from a file."""
+    if shadows():  # nothing of ours can be imported, or was read
+        return sentence
+    from groupsim.commands.voice import harmless  # noqa: PLC0415 - only when something failed
+
+    return harmless(sentence)
 
 
 def told(error: BaseException) -> int:

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from simulation.scenarios.mistakes import printable
 
 #: Wide enough for the summaries' tables when nobody says how wide the page is.
 _WIDTH_OF_A_FILE = 120
+#: What JSON leaves as it is, and what some terminals obey.
+_COMMANDS_IN_JSON = re.compile(r"[\x7f-\x9f]")
 
 
 class Page(Console):
-    """A console that does not end the program by itself when its reader has gone."""
+    """A console that shows anybody's names, in tables too, and commands a terminal by none of them.
+
+    It does not end the program by itself when its reader has gone.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """What is about to be written, made harmless; styles and moves are not text."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=harmless(segment.text))
 
     def on_broken_pipe(self) -> None:
         """Let whoever called decide what it means."""
@@ -37,7 +51,7 @@ def _page() -> Console:
 
 
 def _talk() -> Console:
-    return Console(highlight=False, markup=False, stderr=True)
+    return Page(highlight=False, markup=False, stderr=True)
 
 
 @define(eq=False)
@@ -49,7 +63,7 @@ class Voice:
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """One line of the results, never broken: a terminal or a pager does that."""
-        self.page.print(harmless(text), style=style, soft_wrap=True)
+        self.page.print(text, style=style, soft_wrap=True)
 
     def lines(self, texts: Iterable[str]) -> None:
         """Several of them."""
@@ -62,9 +76,12 @@ class Voice:
 
     def say(self, text: str) -> None:
         """A word to the person, beside the results."""
-        self.talk.print(harmless(text), soft_wrap=True)
+        self.talk.print(text, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever json takes
     """Results for a script."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # These stand in texts only, where JSON has another spelling for them.
+    spelled = _COMMANDS_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    sys.stdout.write(f"{spelled}\n")
