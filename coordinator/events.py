@@ -24,6 +24,7 @@ class EventKind(Enum):
     LEADER_ELECTED = "leader_elected"
     JOIN_PHASE_EXTENDED = "join_phase_extended"
     JOIN_PHASE_ENDED = "join_phase_ended"
+    PROTOCOL_SELECTED = "protocol_selected"
     ASSIGNMENT_STORED = "assignment_stored"
     OFFSET_COMMITTED = "offset_committed"
     COMMIT_REFUSED = "commit_refused"

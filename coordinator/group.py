@@ -118,17 +118,26 @@ class Group:
             for member in self.members.values()
         )
 
-    def select_protocol(self) -> str:
-        """The vote: among what all support, what most prefer; a tie goes by Java's hash order."""
+    def votes(self) -> JavaHashMap[list[str]]:
+        """Who votes for which protocol: each member for the first of its own that all support."""
         everyone = len(self.members)
         candidates = frozenset(
             name for name, count in self.supported_protocols.items() if count == everyone
         )
-        votes: JavaHashMap[int] = JavaHashMap()
+        votes: JavaHashMap[list[str]] = JavaHashMap()
         for member in self.members.values():
             choice = member.vote(candidates)
-            votes[choice] = (votes.get(choice) or 0) + 1
-        return max(votes, key=votes.__getitem__)  # max keeps the first of equals, as Kafka does
+            voters = votes.get(choice)
+            if voters is None:
+                votes[choice] = voters = []
+            voters.append(member.member_id)
+        return votes
+
+    def select_protocol(self) -> str:
+        """The protocol with the most votes; a tie goes by Java's hash order."""
+        votes = self.votes()
+        # max keeps the first of equals, as Kafka does
+        return max(votes, key=lambda name: len(votes[name]))
 
     # --- changes ---
 

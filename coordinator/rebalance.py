@@ -139,6 +139,7 @@ def begin_next_generation(group: Group, step: Step, ending: str) -> None:
         group.pending_syncs.clear()
         step.records.append(GroupRecord(group_id=group.group_id, value=group.to_metadata({})))
         return
+    tell_votes(group, step)
     step.move(group, COMPLETING_REBALANCE, ending)
     group.pending_syncs.clear()
     for member in group.members.values():
@@ -147,6 +148,17 @@ def begin_next_generation(group: Group, step: Step, ending: str) -> None:
         member.is_new = False
         group.pending_syncs[member.member_id] = None
     step.set_timer(SyncTimer(group.group_id, group.generation_id), group.rebalance_timeout_ms)
+
+
+def tell_votes(group: Group, step: Step) -> None:
+    """Say which protocol was chosen, and by whose votes."""
+    votes = group.votes()
+    step.tell(
+        EventKind.PROTOCOL_SELECTED,
+        group,
+        count=len(votes[group.protocol_name or ""]),
+        detail="; ".join(f"{name}: {', '.join(votes[name])}" for name in votes),
+    )
 
 
 def answer_join(group: Group, member: Member, step: Step) -> None:

@@ -25,7 +25,7 @@ from coordinator import (
     TimerQueue,
 )
 from coordinator.outcome import Write
-from coordinator.protocol import Request
+from coordinator.protocol import JoinGroupRequest, Request
 from coordinator.timers import (
     CancelTimer,
     ExpiryTimer,
@@ -49,6 +49,8 @@ from simulation.recorder import Cause, Recorder
 _TOUCHING_NOBODY_ELSE = frozenset(
     {"FindCoordinator", "Heartbeat", "OffsetCommit", "OffsetFetch", "ListOffsets"}
 )
+#: The events in which a member says how long its session may last without a sign of life.
+_JOINS = (EventKind.MEMBER_ADDED, EventKind.MEMBER_REJOINED, EventKind.MEMBER_REPLACED)
 _WRITES_FAIL_WITH = ErrorCode.NOT_ENOUGH_REPLICAS
 
 
@@ -277,6 +279,8 @@ class Broker:
             facts["client"] = self.clients.get(member)
         if message is not None and event.kind is EventKind.COMMIT_REFUSED:
             message.is_refused = True
+        if message is not None and event.kind in _JOINS:
+            facts["duration_ms"] = _session_timeout_ms(message)
         row = self.recorder.record(event.kind, self.kernel.now_ms, cause, **facts)
         if event.kind is EventKind.STATE_CHANGED and event.group_id is not None:
             self.state_rows[event.group_id] = row
@@ -440,3 +444,8 @@ def _begins_to_wait_for_joins(event: Event) -> bool:
         return True
     is_preparing = event.state == GroupState.PREPARING_REBALANCE.value
     return event.kind is EventKind.STATE_CHANGED and is_preparing
+
+
+def _session_timeout_ms(message: Message) -> int | None:
+    request = message.request
+    return request.session_timeout_ms if isinstance(request, JoinGroupRequest) else None

@@ -30,8 +30,8 @@ __all__ = [
     "WorldEventKind",
 ]
 
-#: Rises when a column or the meaning of a kind changes, so that readers can tell.
-SCHEMA_VERSION = 1
+#: Rises when a column, a kind or what one of them means changes, so that readers can tell.
+SCHEMA_VERSION = 2
 
 
 class ColumnType(Enum):
@@ -144,9 +144,11 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.REPLY_LOST:         "An answer arrives where nobody listens any more.",
     WorldEventKind.HEARTBEATS_ANSWERED: "`count` heartbeats of a member, one after the other, "
                                        "found nothing new; `duration_ms` is the time from the "
-                                       "first sending to the last answer.",
+                                       "first sending to the last answer, and `detail` says when "
+                                       "that was: \"the last at 3005 ms\".",
     WorldEventKind.COMMITS_REPEATED:   "`count` automatic commits of a member repeated what was "
-                                       "committed already; `duration_ms` as for heartbeats.",
+                                       "committed already; `duration_ms` and `detail` as for "
+                                       "heartbeats.",
     WorldEventKind.TIMER_FIRED:        "A timer of the coordinator is due; `detail` names it, "
                                        "`duration_ms` is the time since it was set.",
     WorldEventKind.WRITE_COMMITTED:    "The log has `count` records of the coordinator, from "
@@ -182,15 +184,20 @@ KINDS: Mapping[Kind, str] = {
                                    "why. Where it waits for joins now, it does so for at most "
                                    "`duration_ms`.",
     EventKind.MEMBER_ID_GIVEN:     "A new member is told its id and is to come back with it.",
-    EventKind.MEMBER_ADDED:        "A member is in the group, which now has `count`.",
-    EventKind.MEMBER_REJOINED:     "A member asks to be in the next generation.",
-    EventKind.MEMBER_REPLACED:     "A static member is back under a new id; `detail` has the old.",
+    EventKind.MEMBER_ADDED:        "A member is in the group, which now has `count`; "
+                                   "`duration_ms` is its session timeout.",
+    EventKind.MEMBER_REJOINED:     "A member asks to be in the next generation; `duration_ms` is "
+                                   "its session timeout.",
+    EventKind.MEMBER_REPLACED:     "A static member is back under a new id; `detail` has the old, "
+                                   "`duration_ms` is its session timeout.",
     EventKind.MEMBER_REMOVED:      "A member is out of the group; `detail` says why.",
     EventKind.LEADER_ELECTED:      "`member` leads the group from now on.",
     EventKind.JOIN_PHASE_EXTENDED: "The wait for joins goes on, for at most `duration_ms`; "
                                    "`detail` says for what.",
     EventKind.JOIN_PHASE_ENDED:    "The wait for joins is over; `detail` says why, and who was "
                                    "awaited still.",
+    EventKind.PROTOCOL_SELECTED:   "`count` members have voted for `protocol`, which is chosen; "
+                                   "`detail` says who voted for what.",
     EventKind.ASSIGNMENT_STORED:   "The leader's assignment is in the log.",
     EventKind.OFFSET_COMMITTED:    "The group's position in a partition is now `offset`.",
     EventKind.COMMIT_REFUSED:      "A commit is not accepted, or not for all of its partitions; "

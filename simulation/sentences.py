@@ -147,6 +147,7 @@ CLAUSES: Mapping[Kind, str] = {
     EventKind.LEADER_ELECTED:      "{client} leads the group{because}",
     EventKind.JOIN_PHASE_EXTENDED: "the wait for joins goes on{because}",
     EventKind.JOIN_PHASE_ENDED:    "the wait for joins is over{because}",
+    EventKind.PROTOCOL_SELECTED:   "the members vote for {protocol}{because}",
     EventKind.ASSIGNMENT_STORED:   "the assignment of leader {client} is in the log",
     EventKind.OFFSET_COMMITTED:    "{client} commits {offset} of {place}",
     EventKind.COMMIT_REFUSED:      "a commit of {client} is refused{failing}",
@@ -185,6 +186,7 @@ def _words_of(names: Names, row: Row, alike: Sequence[Row]) -> dict[str, object]
         "partitions": counted(row.count or 0, "partition"),
         "groups": counted(row.count or 0, "group"),
         "more_records": counted(row.count or 0, "more record"),
+        "protocol": row.protocol,
         "by_protocol": f", by {row.protocol}" if row.protocol and row.state in _VOTED else "",
         "how": "" if detail in ("", _USUAL_CLOSE) else f": {detail}",
         "beats": counted(row.count or 0, "heartbeat"),
@@ -215,4 +217,4 @@ def _records(rows: Sequence[Row]) -> str:
     if len(rows) == 1:
         return f"{rows[0].offset} to {(rows[0].end_offset or 1) - 1}"
     count = sum((row.end_offset or 0) - (row.offset or 0) for row in rows)
-    return f"{count} records"
+    return counted(count, "record")

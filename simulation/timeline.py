@@ -35,6 +35,7 @@ UNTOLD: frozenset[str] = frozenset(
         WorldEventKind.RECORDS_PROCESSED,
         WorldEventKind.COMMIT_ACKNOWLEDGED,
         EventKind.OFFSET_COMMITTED,
+        EventKind.PROTOCOL_SELECTED,
         EventKind.ASSIGNMENT_STORED,
         EventKind.MEMBER_ID_GIVEN,
     )

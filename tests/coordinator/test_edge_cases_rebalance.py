@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator import ErrorCode
+from coordinator import ErrorCode, EventKind
 from coordinator.records import GroupMetadata, GroupRecord
 from coordinator.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE
 from coordinator.timers import JoinTimer
@@ -231,6 +231,25 @@ def test_a_tied_vote_goes_by_the_hash_of_the_names_not_by_who_came_first(first, 
     )
 
     assert broker.group().protocol_name == winner
+
+
+def test_the_vote_is_told_with_who_voted_for_what():
+    broker = a_broker()
+
+    ada, bea, cyd = a_joined_group(
+        broker,
+        a_client("ada", protocols=some_protocols("range", "sticky")),
+        a_client("bea", protocols=some_protocols("sticky", "range")),
+        a_client("cyd", protocols=some_protocols("range", "sticky")),
+    )
+
+    vote = [each for each in broker.events if each.kind is EventKind.PROTOCOL_SELECTED][-1]
+    assert (vote.protocol_name, vote.count) == ("range", 2)
+    votes = dict(part.split(": ") for part in (vote.detail or "").split("; "))
+    assert {name: set(ids.split(", ")) for name, ids in votes.items()} == {
+        "range": {ada.member_id, cyd.member_id},
+        "sticky": {bea.member_id},
+    }
 
 
 # 42

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -118,6 +119,24 @@ def test_a_timer_that_fires_names_the_heartbeats_that_set_it():
     beats = rows[fired.set_by - 1]
     assert (beats.kind, beats.client, beats.at_ms) == ("heartbeats_answered", "ada", 20_000)
     assert fired.duration_ms == 45_000
+
+
+def test_the_last_of_quiet_heartbeats_is_the_one_that_the_session_ran_from():
+    rows = a_recording()
+
+    (fired,) = [row for row in of_kind(rows, "timer_fired") if row.detail == "session"]
+    beats = rows[(fired.set_by or 0) - 1]
+    # The timer runs from the coming of the heartbeat, its answer was heard on the way back.
+    assert re.fullmatch(r"the last at \d+ ms", beats.detail or "")
+    last_ms = int(re.sub(r"\D", "", beats.detail or ""))
+    assert 0 < last_ms - (fired.at_ms - 45_000) < 5
+
+
+def test_a_member_that_joins_says_how_long_its_session_lasts():
+    rows = a_recording()
+
+    joins = of_kind(rows, "member_added", "member_rejoined")
+    assert {row.duration_ms for row in joins} == {45_000}
 
 
 def test_a_parked_join_is_answered_by_what_ended_the_wait():

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zlib import crc32
 
 from coordinator import EventKind
-from simulation.events import COLUMNS, KINDS, Facts, WorldEventKind
+from simulation.events import COLUMNS, KINDS, SCHEMA_VERSION, Facts, WorldEventKind
 from simulation.events_page import renewed
 
 PAGE = Path(__file__).parents[2] / "docs" / "events.md"
@@ -17,6 +18,16 @@ def test_no_word_stands_for_two_kinds():
     words = [kind.value for kind in KINDS]
 
     assert sorted(words) == sorted(set(words))
+
+
+def test_other_words_are_a_new_version_of_the_schema():
+    columns = [f"{column.name} {column.type.value}" for column in COLUMNS]
+    kinds = [f"{kind.value}: {meaning}" for kind, meaning in KINDS.items()]
+
+    words = crc32("\n".join([*columns, *kinds]).encode())
+
+    # Where a text was only put better, the number here changes and the version stays.
+    assert (SCHEMA_VERSION, words) == (2, 1507957038)
 
 
 def test_the_columns_are_these_in_this_order():
