@@ -204,3 +204,12 @@ OTHER_SEQ = "other_seq"
 WHO = "who"
 FIRST = "first"
 LAST = "last"
+
+# Sweeps.
+SETTING = "setting"
+CHOSEN = "chosen"
+CHUNK = "chunk"
+NUMBER = "number"
+NAME = "name"
+MESSAGES = "violations"
+VALUES = "values"

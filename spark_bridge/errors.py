@@ -7,6 +7,7 @@ __all__ = [
     "NoSparkSession",
     "SchemaVersionRefused",
     "SparkBridgeError",
+    "SweepRefused",
     "TwoRunsOfOneName",
     "UnknownTable",
     "UnsuitableJava",
@@ -39,3 +40,7 @@ class TwoRunsOfOneName(SparkBridgeError):
 
 class UnknownTable(SparkBridgeError):
     """There is no table of that name; the message says which there are."""
+
+
+class SweepRefused(SparkBridgeError):
+    """A folder cannot be this sweep's: it holds another one, or somebody is at work in it."""

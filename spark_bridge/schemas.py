@@ -18,6 +18,7 @@ from pyspark.sql.types import (
 )
 
 from simulation.events import COLUMNS, ColumnType
+from simulation.measures import MEASURES
 from spark_bridge import columns as c
 
 _SPARK_TYPES: Mapping[ColumnType, DataType] = {
@@ -210,5 +211,32 @@ VIOLATIONS = StructType(
         *_of_events(c.AT_MS),
         *_numbers(c.OTHER_SEQ, c.SEQ),
         *_texts(c.SEEN),
+    ]
+)
+
+#: What a sweep has settings of; the scenario is JSON.
+SWEEP_SETTINGS = StructType(
+    [
+        StructField(c.SETTING, IntegerType()),
+        StructField(c.VARIANT, StringType()),
+        StructField(c.CHOSEN, MapType(StringType(), StringType())),
+        *_texts(c.NAME, c.SCENARIO),
+    ]
+)
+
+_FIGURES = [StructField(name, DoubleType()) for name in MEASURES]
+_VALUES = [StructField(name, ArrayType(DoubleType())) for name in MEASURES]
+
+#: A run of a sweep: its own figures by their names, and the values behind them.
+SWEEP_RESULTS = StructType(
+    [
+        *SWEEP_SETTINGS.fields[:3],
+        StructField(c.SEED, LongType()),
+        *_texts(c.RUN, c.ERROR),
+        StructField(c.HELD, BooleanType()),
+        StructField(c.MESSAGES, ArrayType(StringType())),
+        *_numbers(c.ENDED_MS, c.EVENT_COUNT),
+        *_FIGURES,
+        StructField(c.VALUES, StructType(_VALUES)),
     ]
 )
