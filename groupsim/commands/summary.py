@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich import box
@@ -26,6 +26,7 @@ _REBALANCES_MAX = 10
 #: Of more causes than this, the most frequent are told.
 _CAUSES_MAX = 3
 _NONE = "none"
+_REBALANCES = "rebalances"
 #: On a narrower page the words of a rebalance stand under its numbers.
 _WIDE = 80
 #: The worst partition says little of what all of them went through.
@@ -78,30 +79,34 @@ def _print_run(voice: Voice, result: RunResult) -> None:
 
 
 def _print_group(voice: Voice, group: GroupFigures) -> None:
+    voice.line(f"  group {group.group}")
+    for name, told in facts_of(group):
+        _fact(voice, name, told)
+        if name == _REBALANCES and group.rebalances:
+            voice.show(_rebalance_table(group.rebalances, is_wide=voice.page.width >= _WIDE))
+
+
+def facts_of(group: GroupFigures) -> Iterator[tuple[str, str]]:
+    """What people read first of a group: a word for each thing, and what came of it."""
     measures = group.measures
     rebalances = group.rebalances
     moved = counted(int(group.total("moved")), "partition")
-    voice.line(f"  group {group.group}")
     longest = max((each.duration_ms for each in rebalances), default=0)
-    _fact(
-        voice,
-        "rebalances",
+    yield (
+        _REBALANCES,
         f"{len(rebalances)}, the longest {lasting(longest)}, {moved} moved"
         if rebalances
         else _NONE,
     )
-    if rebalances:
-        voice.show(_rebalance_table(rebalances, is_wide=voice.page.width >= _WIDE))
-    _fact(voice, "unowned", _seconds(group, "unowned_s"))
-    _fact(voice, "owned twice", _seconds(group, "dual_s"))
-    _fact(voice, "duplicates", _records(group.by_cause(measures.duplicates)))
-    _fact(voice, "lost", _records(group.by_cause(measures.lost)))
-    _fact(voice, "lag", _lag(group))
+    yield "unowned", _seconds(group, "unowned_s")
+    yield "owned twice", _seconds(group, "dual_s")
+    yield "duplicates", _records(group.by_cause(measures.duplicates))
+    yield "lost", _records(group.by_cause(measures.lost))
+    yield "lag", _lag(group)
     deaths = group.values("detection_s")
     if deaths:
-        noticed = f"noticed after {max(deaths.values()):.1f} s at most"
-        _fact(voice, "deaths", f"{len(deaths)}, {noticed}")
-    _fact(voice, "commits", _commits(group))
+        yield "deaths", f"{len(deaths)}, noticed after {max(deaths.values()):.1f} s at most"
+    yield "commits", _commits(group)
 
 
 def _fact(voice: Voice, name: str, told: str) -> None:
@@ -123,7 +128,7 @@ def _rebalance_table(rebalances: Sequence[Rebalance], *, is_wide: bool) -> Rende
     under: list[str] = []
     for n, each in numbered:
         took = lasting(each.duration_ms) + ("" if each.ended_in else " so far")
-        held = _held(each)
+        held = holder_of(each)
         at = in_time(each.started_ms)
         table.add_row(str(n), at, took, str(each.moved), each.cause, held)
         under += [
@@ -134,7 +139,8 @@ def _rebalance_table(rebalances: Sequence[Rebalance], *, is_wide: bool) -> Rende
     return table if is_wide else Text("\n".join([*([f"    {title}"] if title else []), *under]))
 
 
-def _held(each: Rebalance) -> str:
+def holder_of(each: Rebalance) -> str:
+    """Who held a rebalance, for how long and why; nothing where nobody did."""
     if each.awaited is not None:
         is_joining = each.phases[-1].state == GroupState.PREPARING_REBALANCE.value
         limit = (
