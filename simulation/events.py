@@ -145,7 +145,7 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.HEARTBEATS_ANSWERED: "`count` heartbeats of a member, one after the other, "
                                        "found nothing new; `duration_ms` is the time from the "
                                        "first sending to the last answer, and `detail` says when "
-                                       "that was: \"the last at 3005 ms\".",
+                                       'that was: "the last at 3005 ms".',
     WorldEventKind.COMMITS_REPEATED:   "`count` automatic commits of a member repeated what was "
                                        "committed already; `duration_ms` and `detail` as for "
                                        "heartbeats.",
