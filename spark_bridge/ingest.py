@@ -76,8 +76,8 @@ def find_runs(path: str | Path) -> Found:
 def read_events(spark: SparkSession, path: str | Path | Found) -> DataFrame:
     """One row per event of the runs at a path, in the columns of docs/events.md."""
     found = path if isinstance(path, Found) else find_runs(path)
-    # Spark may have another working directory, so it is given whole paths.
-    folders = [str((run.path / EVENTS_FOLDER).resolve()) for run in found.runs]
+    # Spark may have another working directory, and a cluster another idea of where paths lead.
+    folders = [f"file://{(run.path / EVENTS_FOLDER).resolve()}" for run in found.runs]
     return spark.read.schema(schemas.EVENTS).parquet(*folders)
 
 

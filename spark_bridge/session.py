@@ -59,8 +59,11 @@ def local_session(app_name: str = "groupsim") -> SparkSession:
 
     It works on this machine, unless spark-submit has started this process: it has chosen a master.
     """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
     if _BY_SPARK_SUBMIT in os.environ:
-        return SparkSession.getActiveSession() or _started(EVERYWHERE, app_name)
+        return _started(EVERYWHERE, app_name)
     return cluster_session(SETTINGS["spark.master"], app_name)
 
 
@@ -73,17 +76,18 @@ def cluster_session(
     """
     running = SparkSession.getActiveSession()
     if running is not None:
+        _refuse_another_master(running, master)
         return running
     if not MASTERS.fullmatch(master):
         raise NoSparkSession(
             f"{master!r} names no master: write local[4], spark://host:7077, yarn or k8s://..."
         )
+    if master.startswith("spark://"):
+        refuse_a_dead_master(master)
     require_java()
     if master.startswith("local"):
         with _this_python_on_the_workers():
             return _started({**EVERYWHERE, **SETTINGS, "spark.master": master}, app_name)
-    if master.startswith("spark://"):
-        refuse_a_dead_master(master)
     spark = _started({**EVERYWHERE, "spark.master": master}, app_name)
     if master.startswith("spark://"):
         # Elsewhere it is usual to wait in a queue, or for an image to be loaded.
@@ -100,11 +104,18 @@ def remote_session(url: str) -> SparkSession:
         return remote.config(_TIME_ZONE, EVERYWHERE[_TIME_ZONE]).getOrCreate()
     except ImportError as error:
         raise NoSparkSession(
-            f"Spark Connect needs more than pyspark alone ({error}): pip install 'pyspark[connect]'"
+            f"Spark Connect needs more than pyspark ({error}): pip install 'groupsim[connect]'"
         ) from error
     except PySparkException as error:
         first_line = str(error).splitlines()[0]
         raise NoSparkSession(f"there is no Spark Connect server at {url}: {first_line}") from error
+
+
+def _refuse_another_master(running: SparkSession, master: str) -> None:
+    if (its_own := running.conf.get("spark.master")) != master:
+        raise NoSparkSession(
+            f"this process has a session at {its_own} already: stop it, and ask for {master} then"
+        )
 
 
 def _started(settings: Mapping[str, str], app_name: str) -> SparkSession:

@@ -145,7 +145,8 @@ def _refuse_old_files(out: Path, names: Sequence[str]) -> None:
 
 
 def _write(frame: DataFrame, path: Path, kind: str) -> None:
-    target = str(path.resolve())
+    # On a cluster, a path alone might lead to a file system that we do not see.
+    target = f"file://{path.resolve()}"
     if kind == "parquet":
         frame.write.parquet(target)
         return

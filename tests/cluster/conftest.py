@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import venv
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
@@ -16,16 +15,27 @@ from pathlib import Path
 import pytest
 from attrs import evolve, frozen
 
-from tests.cluster.daemons import SPARK_HOME, running
+from tests.cluster.daemons import DEADLINE_S, SPARK_HOME, running
 
 #: All that the workers' Python has. py4j is what pyspark itself requires.
 ON_THE_WORKERS = ("py4j", "pyarrow", "pyspark")
 
-#: An application takes one core of each worker, so that the Connect server and another one fit.
-DEFAULTS = """\
-spark.cores.max        2
-spark.executor.memory  600m
-spark.driver.memory    600m
+#: What makes a JVM start soon; ours do not live long enough to be worth more.
+_IN_A_HURRY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+#: What an administrator would set. An application takes one core of each worker, so that there is
+#: room for the Connect server and another one. To compile and re-plan queries on so few rows would
+#: take most of the time.
+DEFAULTS = f"""\
+spark.cores.max                  2
+spark.executor.memory            600m
+spark.driver.memory              600m
+spark.driver.extraJavaOptions    {_IN_A_HURRY}
+spark.executor.extraJavaOptions  {_IN_A_HURRY}
+spark.sql.adaptive.enabled       false
+spark.sql.codegen.wholeStage     false
+spark.sql.codegen.factoryMode    NO_CODEGEN
+spark.sql.shuffle.partitions     2
 """
 _CORES, _MEMORY = "2", "2g"
 
@@ -35,9 +45,19 @@ class Cluster:
     """Where Spark is, and what a program must have in its environment to reach it."""
 
     master: str
-    python: Path
     environment: Mapping[str, str]
     remote: str = ""
+
+    def call(self, *words: object, **more: str) -> subprocess.CompletedProcess[str]:
+        """Run a program that can reach it."""
+        return subprocess.run(
+            [*map(str, words)],
+            capture_output=True,
+            check=False,
+            env={**self.environment, **more},
+            text=True,
+            timeout=DEADLINE_S,
+        )
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +96,6 @@ def cluster(bare_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
             master.says("Registering worker", times=2)
             yield Cluster(
                 master=url,
-                python=bare_python,
                 environment={**environment, "PYSPARK_PYTHON": str(bare_python)},
             )
 
@@ -114,19 +133,7 @@ def environment_of(folder: Path) -> Mapping[str, str]:
         "SPARK_CONF_DIR": str(folder / "conf"),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
+        # The Connect server counts as a daemon, too, and Spark wants no less for a driver.
+        "SPARK_DAEMON_MEMORY": "600m",
+        "SPARK_DAEMON_JAVA_OPTS": _IN_A_HURRY,
     }
-
-
-def program(
-    cluster: Cluster, module: str, *words: object, **more: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a module of ours as a program that can reach the cluster."""
-    return subprocess.run(
-        [sys.executable, "-m", module, *map(str, words)],
-        capture_output=True,
-        check=False,
-        env={**cluster.environment, **more},
-        text=True,
-        timeout=180,
-    )

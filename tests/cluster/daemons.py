@@ -17,8 +17,9 @@ from attrs import frozen
 SPARK_HOME = Path(pyspark.__file__).parent
 
 #: A busy machine may take long to start a JVM; one that takes longer than this has lost it.
-DEADLINE_S = 120
+DEADLINE_S = 300
 _LOOKS_EACH_S = 0.1
+_LAST_WORDS = 3_000
 _ENDS_WITHIN_S = 10
 
 
@@ -37,6 +38,7 @@ class Daemon:
             found: list[str] = re.findall(pattern, text)
             if len(found) >= times:
                 return found
+            text = text[-_LAST_WORDS:]
             # To wait for its end is to look again soon, and to notice if it is gone.
             with suppress(subprocess.TimeoutExpired):
                 status = self.process.wait(_LOOKS_EACH_S)

@@ -1,7 +1,6 @@
-"""Tells from inside tasks where they run, and plays a scenario in one; a program for the tests.
+"""A program for the tests: it tells from inside tasks where they run, and plays a scenario there.
 
-`python -m tests.cluster.on_the_workers --master URL` or `--remote URL` prints what was seen, as
-JSON.
+Started by spark-submit it works at that master; with a Connect server's URL, through that server.
 """
 
 from __future__ import annotations
@@ -11,68 +10,61 @@ import sys
 from collections.abc import Iterator
 
 import pyarrow as pa
+from pyspark.sql import functions
 
 from groupsim.commands.shipped import shipped
-from simulation.scenarios import Scenario
+from simulation.recorder import MemorySink
+from simulation.scenarios import Scenario, play
 from spark_bridge.luggage import travel
-from spark_bridge.session import cluster_session, remote_session
+from spark_bridge.session import local_session, remote_session
 
-SCENARIO, VARIANT = "leader_dies", "leader_dies"
+TASKS = 2
 _COLUMNS = "seen string"
 
 
 def main() -> None:
-    """Look around before anything has travelled, and play afterwards."""
-    kind, url = sys.argv[1:]
-    spark = cluster_session(url) if kind == "--master" else remote_session(url)
-    scenario = json.dumps(Scenario.from_file(shipped()[SCENARIO]).to_dict())
-    tasks = spark.createDataFrame([(scenario,)] * 2, "scenario string").repartition(2)
+    """Look around before anything has travelled, play afterwards, and print what was seen."""
+    spark = remote_session(sys.argv[1]) if sys.argv[1:] else local_session()
+    scenario = Scenario.from_file(shipped()["leader_dies"]).to_dict()
+    one_each = spark.range(0, TASKS, 1, numPartitions=TASKS)
+    tasks = one_each.select(functions.lit(json.dumps(scenario)).alias("scenario"))
 
-    before = tasks.mapInArrow(looked_around, _COLUMNS).collect()
+    before = tasks.mapInArrow(look_around, _COLUMNS).collect()
     travel(spark)
     travel(spark)
-    after = tasks.mapInArrow(played, _COLUMNS).collect()
+    after = tasks.mapInArrow(play_there, _COLUMNS).collect()
 
-    print(  # noqa: T201
-        json.dumps(
-            {
-                "before": [json.loads(row.seen) for row in before],
-                "after": [json.loads(row.seen) for row in after],
-            }
-        )
-    )
+    seen = {
+        "before": [json.loads(row.seen) for row in before],
+        "there": [json.loads(row.seen) for row in after],
+        "here": events_of(scenario),
+    }
+    print(json.dumps(seen))  # noqa: T201 - that is what it is for
     spark.stop()
 
 
-def looked_around(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Which Python runs this task, and what of ours it can find."""
-    from importlib.util import find_spec  # noqa: PLC0415 - this travels without its module
+def look_around(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Which Python runs this task, and which packages besides pyspark and pyarrow it finds."""
+    from importlib.util import find_spec  # noqa: PLC0415 - it goes where our modules are not
 
+    for _ in batches:
+        names = ("attrs", "groupsim", "numpy", "pandas", "simulation", "yaml")
+        seen = {"prefix": sys.prefix, "found": [name for name in names if find_spec(name)]}
+        yield pa.RecordBatch.from_pydict({"seen": [json.dumps(seen)]})
+
+
+def play_there(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The events of each scenario, played in this task."""
     for batch in batches:
-        for _ in range(batch.num_rows):
-            names = ("attrs", "groupsim", "numpy", "pandas", "simulation", "yaml")
-            seen = {"prefix": sys.prefix, "has": [name for name in names if find_spec(name)]}
-            yield pa.RecordBatch.from_pydict({"seen": [json.dumps(seen)]})
+        for scenario in batch.column("scenario").to_pylist():
+            events = json.dumps(events_of(json.loads(str(scenario))))
+            yield pa.RecordBatch.from_pydict({"seen": [events]})
 
 
-def played(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Every event of the scenario that a row holds."""
-    from simulation.scenarios import Scenario  # noqa: PLC0415 - as above
-
-    for batch in batches:
-        for text in batch.column("scenario").to_pylist():
-            rows = rows_of(Scenario.from_dict(json.loads(text)))
-            seen = {"prefix": sys.prefix, "rows": rows}
-            yield pa.RecordBatch.from_pydict({"seen": [json.dumps(seen)]})
-
-
-def rows_of(scenario: Scenario) -> list[str]:
-    """A run, as text."""
-    from simulation.recorder import MemorySink  # noqa: PLC0415 - as above
-    from simulation.scenarios import play  # noqa: PLC0415 - as above
-
+def events_of(scenario: dict[str, object]) -> list[str]:
+    """Every event of a run, as text."""
     sink = MemorySink()
-    play(scenario, variant=VARIANT, sink=sink)
+    play(Scenario.from_dict(scenario), sink=sink)
     return [str(row) for row in sink.rows]
 
 

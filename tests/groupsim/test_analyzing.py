@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Iterator
 
 import pytest
 
@@ -119,3 +121,40 @@ def test_without_pyspark_one_sentence_says_what_to_install(tmp_path):
     assert result.stderr == (
         "groupsim: analyze needs Spark (No module named pyspark): pip install 'groupsim[spark]'\n"
     )
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """A place on this machine where nobody listens, and nobody will."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{held.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    ("flag", "url", "said"),
+    [
+        ("--master", "spark://{}", "there is no Spark master at spark://{} ({}: "),
+        ("--remote", "sc://{}", "there is no Spark Connect server at sc://{}: nothing there"),
+    ],
+)
+def test_where_nobody_answers_one_sentence_says_so(nobody, flag, url, said):
+    result = groupsim_process("analyze", directory_of(a_death), flag, url.format(nobody))
+
+    assert result.returncode == 2
+    talk, sentence = result.stderr.splitlines()
+    assert talk == "starting Spark ..."
+    assert sentence.startswith(f"groupsim: {said.format(nobody, nobody)}")
+
+
+def test_without_what_connect_needs_one_sentence_says_what_to_install(tmp_path):
+    (tmp_path / "grpc.py").write_text("raise ModuleNotFoundError('No module named grpc')")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+    result = groupsim_process(
+        "analyze", directory_of(a_death), "--remote", "sc://127.0.0.1", PYTHONPATH=path
+    )
+
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].startswith("groupsim: Spark Connect needs more than")
+    assert result.stderr.endswith("pip install 'groupsim[connect]'\n")

@@ -1,0 +1,85 @@
+"""The same answers from a cluster and through Spark Connect, and runs played on bare workers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.cluster import on_the_workers
+from tests.cluster.conftest import Cluster
+from tests.cluster.daemons import SPARK_HOME
+from tests.groupsim.command import groupsim
+from tests.groupsim.runs import a_death, directory_of
+
+pytestmark = pytest.mark.spark
+
+GROUPSIM = (sys.executable, "-m", "groupsim")
+#: One table is of the driver's making; the others are of the workers', one with lists in it.
+QUESTION = ("--table", "runs", "--table", "deaths", "--table", "generations")
+
+WAYS = ("spark-submit", "connect")
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def seen(request: pytest.FixtureRequest) -> Any:
+    """What a program saw on the workers of the cluster."""
+    if request.param == "connect":
+        connect: Cluster = request.getfixturevalue("connect")
+        ended = connect.call(sys.executable, on_the_workers.__file__, connect.remote)
+    else:
+        cluster: Cluster = request.getfixturevalue("cluster")
+        submit = (SPARK_HOME / "bin" / "spark-submit", "--master", cluster.master)
+        driver = {"PYSPARK_DRIVER_PYTHON": sys.executable}
+        ended = cluster.call(*submit, on_the_workers.__file__, **driver)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def test_tasks_run_in_the_workers_own_python_which_has_pyspark_and_pyarrow_only(seen, bare_python):
+    there = {"prefix": str(bare_python.parent.parent), "found": []}
+
+    assert seen["before"] == [there] * on_the_workers.TASKS
+
+
+def test_a_scenario_plays_on_the_workers_as_it_does_here(seen):
+    assert len(seen["here"]) > 100
+    assert seen["there"] == [seen["here"]] * on_the_workers.TASKS
+
+
+@pytest.fixture(scope="module")
+def local_tables(spark: SparkSession) -> str:
+    """The tables that a session on this machine shows."""
+    assert (spark.conf.get("spark.master") or "").startswith("local")
+    shown = groupsim("analyze", directory_of(a_death), *QUESTION)
+    assert shown.exit_code == 0, shown.stderr
+    return shown.stdout
+
+
+def test_a_cluster_shows_the_tables_that_this_machine_does(cluster, local_tables):
+    words = ("analyze", directory_of(a_death), *QUESTION, "--master", cluster.master)
+
+    ended = cluster.call(*GROUPSIM, *words)
+
+    assert (ended.returncode, ended.stdout) == (0, local_tables), ended.stderr
+
+
+def test_a_connect_server_shows_the_tables_that_this_machine_does(connect, local_tables):
+    words = ("analyze", directory_of(a_death), *QUESTION, "--remote", connect.remote)
+
+    ended = connect.call(*GROUPSIM, *words)
+
+    assert (ended.returncode, ended.stdout) == (0, local_tables), ended.stderr
+
+
+def test_a_master_without_room_for_us_is_told_in_time(cluster):
+    wish = "--conf spark.executor.memory=50g pyspark-shell"
+    patience = f"cluster_session({cluster.master!r}, executor_within_s=2)"
+    code = f"from spark_bridge.session import cluster_session\n{patience}"
+
+    ended = cluster.call(sys.executable, "-c", code, PYSPARK_SUBMIT_ARGS=wish)
+
+    assert "has given no executor within 2 s: see that it has workers" in ended.stderr
