@@ -240,3 +240,30 @@ SWEEP_RESULTS = StructType(
         StructField(c.VALUES, StructType(_VALUES)),
     ]
 )
+
+#: A figure over the runs of a setting, and the interval that it lies in with some confidence.
+SWEEP_ESTIMATES = StructType(
+    [
+        *SWEEP_SETTINGS.fields[:3],
+        *_texts(c.FIGURE),
+        *_numbers(c.RUN_COUNT, c.FAILED),
+        *[StructField(name, DoubleType()) for name in (c.ESTIMATE, c.LOW, c.HIGH)],
+    ]
+)
+
+SWEEP_PARETO = StructType(
+    [
+        *SWEEP_SETTINGS.fields[:3],
+        *[StructField(name, DoubleType()) for name in (c.ACROSS, c.UP)],
+        StructField(c.IS_BEST, BooleanType()),
+    ]
+)
+
+#: A setting with what is asked of it: whether all bounds hold, and what is to be least.
+SWEEP_ADVICE = StructType(
+    [
+        *SWEEP_SETTINGS.fields[:3],
+        StructField(c.HOLDS, BooleanType()),
+        *[StructField(name, DoubleType()) for name in (c.EXCESS, c.GOAL)],
+    ]
+)
