@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from groupsim.commands.failures import FAILED, HELD, WRONG_USE, told
 from groupsim.commands.shadows import shadows, warning_of
-from groupsim.commands.shipped import names_like
+from groupsim.commands.shipped import names_like, variants_like
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def list_scenarios(*, as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def show(
+def show(  # noqa: PLR0913 - one parameter for each flag
     scenario: ScenarioArgument,
     *,
     yaml: Annotated[
@@ -169,6 +169,7 @@ def show(
     allow_python: PythonOption = False,
     max_members: MembersOption = None,
     max_partitions: PartitionsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Explain a scenario in words: who is there, what happens, what is asked.
 
@@ -181,7 +182,15 @@ def show(
     from simulation.scenarios.limits import raised
 
     limits = raised(members=max_members, partitions=max_partitions)
-    scenarios.show(scenario, is_yaml=yaml, allow_python=allow_python, limits=limits)
+    if yaml and as_json:
+        raise typer.BadParameter("--yaml and --json cannot both be asked for")
+    found = scenarios.load(scenario, allow_python=allow_python, limits=limits)
+    if as_json:
+        scenarios.print_as_json(found)
+    elif yaml:
+        scenarios.print_file(scenario)
+    else:
+        scenarios.explain(found)
 
 
 @app.command()
@@ -232,7 +241,11 @@ def run(  # noqa: PLR0913 - one parameter for each flag
     *,
     variant: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this variant; may be given again."),
+        typer.Option(
+            metavar="NAME",
+            help="Only this variant; may be given again.",
+            autocompletion=variants_like,
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Other dice; 0 unless the scenario says.")
@@ -457,10 +470,10 @@ def analyze(  # noqa: PLR0913 - one parameter for each flag
 
 
 @app.command()
-def campaign(
+def campaign(  # noqa: PLR0913 - one parameter for each flag
     *,
     worlds: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", help="The first world's.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first world's.")] = 0,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, help="How many at a time.")] = 1,
     out: Annotated[
         Path,
@@ -469,6 +482,7 @@ def campaign(
         ),
     ] = Path("failures"),
     shrink: Annotated[bool, typer.Option(help="Make failing worlds small.")] = True,
+    as_json: JsonOption = False,
 ) -> None:
     """Play random worlds with all checkers on; a world that fails is made small and saved.
 
@@ -476,11 +490,11 @@ def campaign(
     Example:
       groupsim campaign --worlds 1000 --jobs 2
     """
-    from simulation.campaign import main as run_campaign
+    from groupsim.commands import campaigning
 
-    words = ["--worlds", worlds, "--seed", seed, "--jobs", jobs, "--out", out]
-    words += [] if shrink else ["--no-shrink"]
-    raise typer.Exit(run_campaign([str(word) for word in words]))
+    seeds = range(seed, seed + worlds)
+    status = campaigning.campaign(seeds, jobs=jobs, out=out, is_shrinking=shrink, as_json=as_json)
+    raise typer.Exit(status)
 
 
 if __name__ == "__main__":

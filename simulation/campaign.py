@@ -239,9 +239,9 @@ def _parsed(arguments: Sequence[str] | None) -> Namespace:
     )
     parser.add_argument("--no-shrink", action="store_true", help="do not make failures smaller")
     found = parser.parse_args(arguments)
-    for name in ("worlds", "jobs"):
-        if getattr(found, name) < 1:
-            parser.error(f"--{name} must be at least 1, not {getattr(found, name)}")
+    for name, least in (("worlds", 1), ("jobs", 1), ("seed", 0)):
+        if getattr(found, name) < least:
+            parser.error(f"--{name} must be at least {least}, not {getattr(found, name)}")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import asdict
 
@@ -49,17 +50,7 @@ def list_all(*, as_json: bool) -> None:
     """Print the scenarios that come with groupsim."""
     found = [Scenario.from_file(path) for path in shipped().values()]
     if as_json:
-        print_json(
-            [
-                {
-                    "name": each.name,
-                    "title": each.title,
-                    "question": each.question,
-                    "variants": list(each.variant_names),
-                }
-                for each in found
-            ]
-        )
+        print_json([_listed(each) for each in found])
         return
     voice = Voice()
     for each in found:
@@ -70,14 +61,29 @@ def list_all(*, as_json: bool) -> None:
     voice.say("\ngroupsim show NAME explains one, groupsim run NAME plays it")
 
 
-def show(name: str, *, is_yaml: bool, allow_python: bool, limits: Limits) -> None:
-    """Print a scenario in words, or its file."""
-    voice = Voice()
-    scenario = load(name, allow_python=allow_python, limits=limits)
-    if is_yaml:
-        voice.line(path_of(name).read_text(encoding="utf-8").rstrip())
-        return
-    voice.lines(told_scenario(scenario))
+def _listed(scenario: Scenario) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "title": scenario.title,
+        "question": scenario.question,
+        "variants": list(scenario.variant_names),
+    }
+
+
+def explain(scenario: Scenario) -> None:
+    """Print a scenario in words."""
+    Voice().lines(told_scenario(scenario))
+
+
+def print_file(name: str) -> None:
+    """Print the file of a scenario as it is."""
+    Voice().line(path_of(name).read_text(encoding="utf-8").rstrip())
+
+
+def print_as_json(scenario: Scenario) -> None:
+    """Print what `list` says of a scenario, all that its file says, and both in words."""
+    said = {"scenario": scenario.to_dict(), "text": list(told_scenario(scenario))}
+    print_json(_listed(scenario) | said)
 
 
 def check(file: Path, *, allow_python: bool, limits: Limits, as_json: bool) -> bool:

@@ -202,6 +202,8 @@ def test_the_schema_refuses_what_run_does_not_print(scenario):
     "words",
     [
         ["list"],
+        ["show", "rolling_deploy"],
+        ["campaign", "--worlds", "1"],
         ["timeline", directory_of(a_death)],
         ["why", directory_of(a_ghost)],
         ["diff", directory_of(a_death), directory_of(a_pause)],

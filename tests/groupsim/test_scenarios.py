@@ -5,8 +5,9 @@ import json
 import pytest
 
 from groupsim.commands.scenarios import STARTER
-from groupsim.commands.shipped import names_like, shipped
-from tests.groupsim.command import groupsim
+from groupsim.commands.shipped import shipped
+from simulation.scenarios import Scenario
+from tests.groupsim.command import ROOT, groupsim, groupsim_process
 
 
 @pytest.fixture
@@ -140,5 +141,31 @@ def test_all_shipped_scenarios_are_listed_for_people():
     assert [name for name in shipped() if name not in told] == []
 
 
-def test_a_shell_completes_the_names_of_scenarios():
-    assert "rolling_deploy" in names_like("rolling")
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("run rolling", ["rolling_deploy"]),
+        ("run rolling_deploy --variant co", ["cooperative"]),
+        ("run no_such_scenario --variant co", []),
+    ],
+)
+def test_a_shell_completes(typed, completed):
+    words = ["groupsim", *typed.split()]
+    result = groupsim_process(
+        cwd=ROOT,
+        _GROUPSIM_COMPLETE="complete_bash",
+        COMP_WORDS="\n".join(words),
+        COMP_CWORD=str(len(words) - 1),
+    )
+
+    assert (result.stdout.split(), result.stderr) == (completed, "")
+
+
+def test_a_scenario_is_shown_as_a_file_or_for_a_script_but_not_both():
+    assert groupsim("show", "rolling_deploy", "--yaml", "--json").exit_code == 2
+
+
+def test_a_scenario_for_a_script_can_be_played(starter):
+    told = json.loads(groupsim("show", starter, "--json").stdout)
+
+    assert Scenario.from_dict(told["scenario"]).variant_names == tuple(told["variants"])

@@ -225,6 +225,13 @@ def test_the_program_refuses_less_than_one_world(capsys):
     assert "--worlds must be at least 1, not 0" in capsys.readouterr().err
 
 
+def test_the_seed_of_a_campaign_is_not_negative(capsys):
+    with pytest.raises(SystemExit):
+        main(["--seed", "-1"])
+
+    assert "--seed must be at least 0, not -1" in capsys.readouterr().err
+
+
 def test_a_world_that_raises_is_a_failure_with_its_seed_and_command():
     world = draw_world(5)
     broken = World(seed=5, brokers=1, topics=world.topics, consumers=world.consumers * 2)
