@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve, frozen
 
-from tests.cluster.daemons import DEADLINE_S, SPARK_HOME, running
+from tests.cluster.daemons import DEADLINE_S, running
 
 #: All that the workers' Python has. py4j is what pyspark itself requires.
 ON_THE_WORKERS = ("py4j", "pyarrow", "pyspark")
@@ -129,7 +129,6 @@ def environment_of(folder: Path) -> Mapping[str, str]:
     }
     return {
         **inherited,
-        "SPARK_HOME": str(SPARK_HOME),
         "SPARK_CONF_DIR": str(folder / "conf"),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_LOCAL_IP": "127.0.0.1",

@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 from tests.cluster import on_the_workers
 from tests.cluster.conftest import Cluster
 from tests.cluster.daemons import SPARK_HOME
-from tests.groupsim.command import groupsim
+from tests.groupsim.command import ROOT, groupsim
 from tests.groupsim.runs import a_death, directory_of
+from tests.test_docs_commands import commands_of
 
 pytestmark = pytest.mark.spark
 
 GROUPSIM = (sys.executable, "-m", "groupsim")
-#: One table is of the driver's making; the others are of the workers', one with lists in it.
-QUESTION = ("--table", "runs", "--table", "deaths", "--table", "generations")
+PAGE = ROOT / "docs" / "cluster.md"
 
 WAYS = ("spark-submit", "connect")
 
@@ -35,7 +35,7 @@ def seen(request: pytest.FixtureRequest) -> Any:
         submit = (SPARK_HOME / "bin" / "spark-submit", "--master", cluster.master)
         driver = {"PYSPARK_DRIVER_PYTHON": sys.executable}
         ended = cluster.call(*submit, on_the_workers.__file__, **driver)
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     return json.loads(ended.stdout)
 
 
@@ -50,27 +50,34 @@ def test_a_scenario_plays_on_the_workers_as_it_does_here(seen):
     assert seen["there"] == [seen["here"]] * on_the_workers.TASKS
 
 
+def words_of_the_page(place: str) -> list[object]:
+    """What docs/cluster.md gives to groupsim to ask this place, about a run of ours."""
+    [command] = [each for each in commands_of(PAGE) if place in each]
+    return [directory_of(a_death) if word == "runs" else word for word in command.split()[1:]]
+
+
 @pytest.fixture(scope="module")
 def local_tables(spark: SparkSession) -> str:
-    """The tables that a session on this machine shows."""
+    """The tables of the page's question, as a session on this machine shows them."""
     assert (spark.conf.get("spark.master") or "").startswith("local")
-    shown = groupsim("analyze", directory_of(a_death), *QUESTION)
+    *question, _, _ = words_of_the_page("spark://head:7077")
+    shown = groupsim(*question)
     assert shown.exit_code == 0, shown.stderr
     return shown.stdout
 
 
 def test_a_cluster_shows_the_tables_that_this_machine_does(cluster, local_tables):
-    words = ("analyze", directory_of(a_death), *QUESTION, "--master", cluster.master)
+    *question, flag, _ = words_of_the_page("spark://head:7077")
 
-    ended = cluster.call(*GROUPSIM, *words)
+    ended = cluster.call(*GROUPSIM, *question, flag, cluster.master)
 
     assert (ended.returncode, ended.stdout) == (0, local_tables), ended.stderr
 
 
 def test_a_connect_server_shows_the_tables_that_this_machine_does(connect, local_tables):
-    words = ("analyze", directory_of(a_death), *QUESTION, "--remote", connect.remote)
+    *question, flag, _ = words_of_the_page("sc://head:15002")
 
-    ended = connect.call(*GROUPSIM, *words)
+    ended = connect.call(*GROUPSIM, *question, flag, connect.remote)
 
     assert (ended.returncode, ended.stdout) == (0, local_tables), ended.stderr
 
