@@ -1,4 +1,4 @@
-"""The `groupsim` command, one function for each verb.
+"""The `groupsim` command, one function for each verb; those that read runs are in verbs_on_runs.py.
 
 Nothing heavy is imported before it is needed: a verb imports what it does (commands/) when it is
 called, so `groupsim --help` answers at once. What a verb raises becomes one sentence and an exit
@@ -16,9 +16,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from groupsim import verbs_on_runs
 from groupsim.commands.failures import FAILED, HELD, WRONG_USE, told
 from groupsim.commands.shadows import shadows, warning_of
-from groupsim.commands.shipped import names_like, variants_like
+from groupsim.commands.shipped import variants_like
+from groupsim.flags import (
+    EventsOption,
+    JsonOption,
+    MembersOption,
+    PartitionsOption,
+    PythonOption,
+    RunArgument,
+    ScenarioArgument,
+    folder,
+)
 
 
 @contextmanager
@@ -60,50 +71,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _folder(text: str) -> Path:
-    """A folder to write in, which need not be there yet."""
-    if not text:
-        raise typer.BadParameter("it names no folder; . is the one you are in")
-    if (path := Path(text)).is_file():
-        raise typer.BadParameter(f"{text} is a file, and this must be a folder")
-    return path
-
-
-ScenarioArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME|FILE",
-        help="A scenario that comes with groupsim, or a file.",
-        autocompletion=names_like,
-    ),
-]
-RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/eager.")
-]
-GroupOption = Annotated[
-    str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
-]
-PythonOption = Annotated[
-    bool,
-    typer.Option("--allow-python", help="Let the scenario import assignors and applications."),
-]
-MembersOption = Annotated[
-    int | None,
-    typer.Option("--max-members", metavar="N", min=1, help="Allow so many members."),
-]
-PartitionsOption = Annotated[
-    int | None,
-    typer.Option("--max-partitions", metavar="N", min=1, help="Allow so many partitions."),
-]
-EventsOption = Annotated[
-    int | None,
-    typer.Option("--max-events", metavar="N", min=1, help="Allow so many events in a run."),
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Results for a script; docs/cli.md has their schema.")
-]
 
 
 def main() -> None:
@@ -259,7 +226,7 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         typer.Option(
             metavar="DIR",
             help="Keep a run directory for each variant in this folder.",
-            parser=_folder,
+            parser=folder,
         ),
     ] = None,
     full: Annotated[
@@ -299,91 +266,8 @@ def run(  # noqa: PLR0913 - one parameter for each flag
         raise typer.Exit(FAILED)
 
 
-@app.command()
-def timeline(  # noqa: PLR0913 - one parameter for each flag
-    run: RunArgument,
-    *,
-    group: GroupOption = None,
-    from_time: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="From this time on: 90s, 2m.")
-    ] = None,
-    to_time: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="Up to this time: 90s, 2m.")
-    ] = None,
-    around: Annotated[
-        str | None,
-        typer.Option(metavar="WHAT", help="Around this only: rebalance:3, rebalance:last."),
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Every event, also what goes without saying.")
-    ] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Tell the story of a run, line by line, with what led to what.
-
-    Each line has a time, the number of its event and what happened; `<- 17` says that event 17
-    led to it. A line without one was caused by the line above it, or by the script.
-
-    \b
-    Examples:
-      groupsim timeline runs/eager
-      groupsim timeline runs/eager --from 2m --to 3m
-      groupsim timeline runs/eager --around rebalance:3 --full
-    """
-    from groupsim.commands import reading
-
-    reading.timeline(
-        run,
-        group=group,
-        from_time=from_time,
-        to_time=to_time,
-        around=around,
-        is_full=full,
-        as_json=as_json,
-    )
-
-
-@app.command()
-def why(
-    run: RunArgument,
-    what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="What to explain: rebalance:3, rebalance:last.")
-    ] = "rebalance:last",
-    *,
-    group: GroupOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Explain a rebalance: why it began, who held it, and why.
-
-    It also shows the critical path, step by step. Rebalances are counted from 1 over the whole
-    run, or within --group.
-
-    \b
-    Examples:
-      groupsim why runs/eager rebalance:3
-      groupsim why runs/eager rebalance:last --group checkout
-    """
-    from groupsim.commands import reading
-
-    reading.why(run, what, group=group, as_json=as_json)
-
-
-@app.command()
-def diff(
-    left: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
-    right: Annotated[Path, typer.Argument(metavar="RUN", help="Another one.")],
-    *,
-    as_json: JsonOption = False,
-) -> None:
-    """Show where two runs part, what led to it, and what it changed.
-
-    \b
-    Example:
-      groupsim diff runs/eager runs/cooperative
-    """
-    from groupsim.commands import comparing
-
-    comparing.diff(left, right, as_json=as_json)
+for verb in (verbs_on_runs.timeline, verbs_on_runs.why, verbs_on_runs.diff):
+    app.command()(verb)
 
 
 @app.command()
@@ -412,61 +296,7 @@ def replay(  # noqa: PLR0913 - one parameter for each flag
         raise typer.Exit(FAILED)
 
 
-@app.command()
-def analyze(  # noqa: PLR0913 - one parameter for each flag
-    path: Annotated[
-        str, typer.Argument(metavar="RUN|DIR", help="A run, a folder with runs, or a glob.")
-    ],
-    *,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="This table, such as rebalances; may be given again."),
-    ] = None,
-    sql: Annotated[
-        str | None, typer.Option(metavar="QUERY", help="A question; every table is a view.")
-    ] = None,
-    master: Annotated[
-        str | None, typer.Option(metavar="URL", help="Work on this cluster: spark://host:7077.")
-    ] = None,
-    remote: Annotated[
-        str | None, typer.Option(metavar="URL", help="Ask this Connect server: sc://host:15002.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Keep the tables as files in this folder.", parser=_folder
-        ),
-    ] = None,
-    kind: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="Of these files: parquet or csv.")
-    ] = "parquet",
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show so many rows.")] = 20,
-) -> None:
-    """Tell tables from finished runs, on Spark: rebalances, ownership, lag, duplicates and more.
-
-    Without --table or --sql it shows what people ask for first; docs/spark.md lists all tables.
-
-    \b
-    Examples:
-      groupsim analyze runs
-      groupsim analyze runs/eager --table rebalances
-      groupsim analyze runs --sql "SELECT reason, count(*) FROM rebalances GROUP BY reason"
-      groupsim analyze runs --out tables --format csv
-    """
-    from groupsim.commands import analyzing
-
-    analyzing.analyze(
-        analyzing.Question(
-            path=path,
-            tables=tuple(table or ()),
-            sql=sql,
-            master=master,
-            remote=remote,
-            out=out,
-            format=kind,
-            limit=limit,
-        )
-    )
+app.command()(verbs_on_runs.analyze)
 
 
 @app.command()
@@ -478,7 +308,7 @@ def campaign(  # noqa: PLR0913 - one parameter for each flag
     out: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", help="Where scripts of failing worlds are saved.", parser=_folder
+            metavar="DIR", help="Where scripts of failing worlds are saved.", parser=folder
         ),
     ] = Path("failures"),
     shrink: Annotated[bool, typer.Option(help="Make failing worlds small.")] = True,

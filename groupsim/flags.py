@@ -1,0 +1,54 @@
+"""Arguments and flags that several verbs of the command share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groupsim.commands.shipped import names_like
+
+
+def folder(text: str) -> Path:
+    """A folder to write in, which need not be there yet."""
+    if not text:
+        raise typer.BadParameter("it names no folder; . is the one you are in")
+    if (path := Path(text)).is_file():
+        raise typer.BadParameter(f"{text} is a file, and this must be a folder")
+    return path
+
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A scenario that comes with groupsim, or a file.",
+        autocompletion=names_like,
+    ),
+]
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run directory, such as runs/eager.")
+]
+GroupOption = Annotated[
+    str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
+]
+PythonOption = Annotated[
+    bool,
+    typer.Option("--allow-python", help="Let the scenario import assignors and applications."),
+]
+MembersOption = Annotated[
+    int | None,
+    typer.Option("--max-members", metavar="N", min=1, help="Allow so many members."),
+]
+PartitionsOption = Annotated[
+    int | None,
+    typer.Option("--max-partitions", metavar="N", min=1, help="Allow so many partitions."),
+]
+EventsOption = Annotated[
+    int | None,
+    typer.Option("--max-events", metavar="N", min=1, help="Allow so many events in a run."),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Results for a script; docs/cli.md has their schema.")
+]
