@@ -98,6 +98,8 @@ class Connection:
     #: The request that the broker is handling, and those that wait behind it.
     handled: Message | None = None
     waiting: deque[Message] = field(factory=deque)
+    #: Whether those that wait are being let in, one after the other.
+    is_letting_in: bool = False
     #: A fetch that found nothing and goes round and round.
     idle: object | None = None
     last_arrival_ms: int = 0
@@ -291,8 +293,12 @@ class Network:
     def let_next_in(self, connection: Connection) -> None:
         """The broker is done with a request: on to the next."""
         connection.handled = None
-        if connection.waiting:
+        if connection.is_letting_in:
+            return  # A line of hundreds is taken one by one, not each from within the one before.
+        connection.is_letting_in = True
+        while connection.waiting and connection.handled is None:
             self._handle(connection.waiting.popleft())
+        connection.is_letting_in = False
 
     def reply(self, message: Message, response: object, replied: int | None) -> None:
         """Put an answer on the wire; the next request of the connection is handled at once."""

@@ -196,6 +196,21 @@ def test_a_reset_after_the_broker_acted_lets_it_handle_what_waits_its_turn_there
     assert (wire.echo.handled, wire.lost) == ([1, 2], [])
 
 
+def test_however_many_requests_wait_their_turn_they_are_handled_in_order():
+    wire = Wire()
+    wire.echo.is_busy = True
+    for number in range(2_000):
+        wire.send(number)
+    run_until(wire.kernel, 10)
+
+    wire.echo.is_busy = False
+    wire.network.let_next_in(wire.connection)
+    run_until(wire.kernel, 100)
+
+    assert wire.echo.handled == list(range(2_000))
+    assert wire.listener.heard == list(range(1, 2_000))
+
+
 def test_what_waits_on_a_silent_link_arrives_when_it_is_repaired():
     sim = a_pair()
 
