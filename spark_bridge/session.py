@@ -54,7 +54,9 @@ _BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 _WORKERS_PYTHON = "PYSPARK_PYTHON"
 
 
-def local_session(app_name: str = "groupsim") -> SparkSession:
+def local_session(
+    app_name: str = "groupsim", *, master: str = SETTINGS["spark.master"]
+) -> SparkSession:
     """The session of this process; started here if there is none yet, which takes seconds.
 
     It works on this machine, unless spark-submit has started this process: it has chosen a master.
@@ -64,7 +66,7 @@ def local_session(app_name: str = "groupsim") -> SparkSession:
         return running
     if _BY_SPARK_SUBMIT in os.environ:
         return _started(EVERYWHERE, app_name)
-    return cluster_session(SETTINGS["spark.master"], app_name)
+    return cluster_session(master, app_name)
 
 
 def cluster_session(

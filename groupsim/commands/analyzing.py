@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 from rich.table import Table
 
+from groupsim.commands.on_spark import doing, needing_spark, refuse_two_places, session_at
 from groupsim.commands.voice import Voice
 from simulation.errors import SimulationError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from spark_bridge.tables import Timeline
 
@@ -47,21 +47,8 @@ def analyze(question: Question) -> None:
     """Answer on stdout, or in files."""
     _refuse_contradictions(question)
     voice = Voice()
-    try:
-        from pyspark.errors import PySparkException  # noqa: PLC0415 - who asks nothing needs no Spark
-
-        from spark_bridge.errors import SparkBridgeError  # noqa: PLC0415 - the same
-    except ImportError as error:
-        raise SimulationError(
-            f"analyze needs Spark ({error}): pip install 'groupsim[spark]'"
-        ) from error
-    try:
+    with needing_spark("analyze"):
         _answer(question, voice)
-    except SparkBridgeError as error:
-        raise SimulationError(str(error)) from error
-    except PySparkException as error:
-        # Spark tells the mistake first, then its plans and stacks.
-        raise SimulationError(f"Spark says: {str(error).strip().splitlines()[0]}") from error
 
 
 def _refuse_contradictions(question: Question) -> None:
@@ -69,8 +56,7 @@ def _refuse_contradictions(question: Question) -> None:
         raise SimulationError(
             "--sql and --table cannot both be asked for: name the table in the SQL"
         )
-    if question.master is not None and question.remote is not None:
-        raise SimulationError("--master and --remote are two places: choose one")
+    refuse_two_places(question.master, question.remote)
     if question.format not in FORMATS:
         raise SimulationError(
             f"--format must be one of {', '.join(FORMATS)}, not {question.format}"
@@ -78,7 +64,7 @@ def _refuse_contradictions(question: Question) -> None:
 
 
 def _answer(question: Question, voice: Voice) -> None:
-    from spark_bridge.ingest import find_runs  # noqa: PLC0415 - as above
+    from spark_bridge.ingest import find_runs  # noqa: PLC0415 - who asks nothing needs no Spark
     from spark_bridge.tables import TABLES, Timeline  # noqa: PLC0415 - as above
 
     for name in question.tables:
@@ -89,8 +75,7 @@ def _answer(question: Question, voice: Voice) -> None:
     names = question.tables or (USUAL if question.out is None else tuple(TABLES))
     if question.out is not None:
         _refuse_old_files(question.out, ("answer",) if question.sql else names)
-    with _while(voice, "starting Spark"):
-        spark = _session(question)
+    spark = session_at(voice, question.master, question.remote)
     timeline = Timeline.read(spark, question.path)
     if question.sql is not None:
         # Only those that are asked about: each takes Spark a moment to think through.
@@ -101,16 +86,6 @@ def _answer(question: Question, voice: Voice) -> None:
         _give(question, voice, name, _in_order(timeline, name))
 
 
-def _session(question: Question) -> SparkSession:
-    from spark_bridge import session  # noqa: PLC0415 - as above
-
-    if question.remote is not None:
-        return session.remote_session(question.remote)
-    if question.master is not None:
-        return session.cluster_session(question.master)
-    return session.local_session()
-
-
 def _in_order(timeline: Timeline, name: str) -> DataFrame:
     """A table in the order of its first columns, which are the run's, the group's and so on."""
     frame = timeline.table(name)
@@ -119,12 +94,12 @@ def _in_order(timeline: Timeline, name: str) -> DataFrame:
 
 def _give(question: Question, voice: Voice, name: str, frame: DataFrame) -> None:
     if question.out is not None:
-        with _while(voice, f"computing {name}"):
+        with doing(voice, f"computing {name}"):
             _write(frame, question.out / name, question.format)
         voice.say(f"{name} is in {question.out / name}")
         return
     shown = frame.drop(*_NOT_SHOWN.get(name, ())) if question.sql is None else frame
-    with _while(voice, f"computing {name}"):
+    with doing(voice, f"computing {name}"):
         rows = shown.limit(question.limit + 1).collect()
     table = Table(title=name, title_justify="left", title_style="bold")
     for column in shown.columns:
@@ -158,14 +133,3 @@ def _write(frame: DataFrame, path: Path, kind: str) -> None:
         for name, kind in frame.dtypes
     ]
     frame.select(*flat).coalesce(1).write.option("header", value=True).csv(target)
-
-
-@contextmanager
-def _while(voice: Voice, what: str) -> Iterator[None]:
-    """Say what is going on: a line that goes away on a terminal, and one that stays elsewhere."""
-    if voice.talk.is_terminal:
-        with voice.talk.status(f"{what} ..."):
-            yield
-        return
-    voice.say(f"{what} ...")
-    yield

@@ -1,4 +1,4 @@
-"""How far a run has come: by virtual time, with a rate and an estimate.
+"""How far a run or a sweep has come: by virtual time or by runs, with a rate and an estimate.
 
 On a terminal there is a bar; elsewhere a line now and then, and none for a run of two seconds.
 """
@@ -28,6 +28,8 @@ class Reporter:
 
     console: Console
     label: str
+    #: How it is told: so far, of so much, after so many seconds.
+    told: Callable[[int, int, float], str] = field(factory=lambda: told_progress)
     clock: Callable[[], float] = time.monotonic
     _bar: Progress | None = field(default=None, init=False)
     _began_s: float = field(default=0.0, init=False)
@@ -58,7 +60,7 @@ class Reporter:
         now_s = self.clock()
         if now_s < self._next_s:
             return
-        told = told_progress(now_ms, end_ms, now_s - self._began_s)
+        told = self.told(now_ms, end_ms, now_s - self._began_s)
         if self._bar is None:
             self.console.print(f"{self.label}: {told}", soft_wrap=True)
             self._next_s = now_s + _BETWEEN_LINES_S
@@ -76,3 +78,12 @@ def told_progress(now_ms: int, end_ms: int, took_s: float) -> str:
     rate = now_ms / _MS / took_s
     left_s = (end_ms - now_ms) / _MS / rate
     return f"{far}, {rate:,.0f} times as fast as life, about {left_s:.0f} s left"
+
+
+def told_runs(done: int, of: int, took_s: float) -> str:
+    """How many runs, how fast, how long still."""
+    far = f"{done:,} of {of:,} runs"
+    if done <= 0 or took_s <= 0:
+        return far
+    rate = done / took_s
+    return f"{far}, {rate:,.1f} a second, about {(of - done) / rate:.0f} s left"
