@@ -171,6 +171,7 @@ CAME = "came"
 
 # Sessions, deaths, generations.
 IS_IN = "is_in"
+IS_WRITTEN = "is_written"
 VOIDED_BY = "voided_by"
 REST_SEQ = "rest_seq"
 LOAD_SEQ = "load_seq"
@@ -206,7 +207,6 @@ PER_S = "per_s"
 UNCOMMITTED = "uncommitted"
 UNCOMMITTED_MS = "uncommitted_ms"
 COVERED_MS = "covered_ms"
-PASS = "pass"
 
 # Critical paths and violations.
 START_SEQ = "start_seq"

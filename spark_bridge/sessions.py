@@ -17,6 +17,7 @@ from spark_bridge.windows import before, in_order
 _ADDED, _REMOVED = EventKind.MEMBER_ADDED.value, EventKind.MEMBER_REMOVED.value
 _REPLACED, _LOADED = EventKind.MEMBER_REPLACED.value, EventKind.GROUP_LOADED.value
 _FORGOTTEN = "the coordinator moved before it was written down"
+_CHANGED = EventKind.STATE_CHANGED.value
 _A_GROUP, _A_MEMBER = (c.RUN, c.GROUP), (c.RUN, c.GROUP, c.MEMBER)
 
 
@@ -50,22 +51,42 @@ def member_sessions(events: DataFrame) -> DataFrame:
 def _changes(events: DataFrame) -> DataFrame:
     """One row per coming or going of a member, those by a change of coordinators among them."""
     kind = F.col(c.KIND)
-    names = (*_A_MEMBER, c.CLIENT, c.INSTANCE, c.SEQ, c.AT_MS, c.KIND, c.DETAIL)
-    came = events.where(kind.isin(_ADDED, _REPLACED)).select(
-        *names, always(is_so=True).alias(c.IS_IN)
+    names = (*_A_MEMBER, c.CLIENT, c.INSTANCE, c.SEQ, c.AT_MS, c.KIND, c.DETAIL, c.IS_WRITTEN)
+    waits = always(is_so=False).alias(c.IS_WRITTEN)
+    added, removed = (events.where(kind == each).select("*", waits) for each in (_ADDED, _REMOVED))
+    back = events.transform(_returns)
+    old_id = F.regexp_replace(c.DETAIL, "^it replaced ", "")
+    came = added.unionByName(back).select(*names, always(is_so=True).alias(c.IS_IN))
+    went = removed.unionByName(back.withColumn(c.MEMBER, old_id)).select(
+        *names, always(is_so=False).alias(c.IS_IN)
     )
-    replaced = events.where(kind == _REPLACED).withColumn(
-        c.MEMBER, F.regexp_replace(c.DETAIL, "^it replaced ", "")
+    own = came.unionByName(went)
+    return own.unionByName(own.transform(_undone, events)).drop(c.IS_WRITTEN)
+
+
+def _returns(events: DataFrame) -> DataFrame:
+    """Static members that are back, and whether the log has it at once.
+
+    It has if the group is at rest and stays so; otherwise with the end of the rebalance.
+    """
+    kind = F.col(c.KIND)
+    is_start = (kind == _CHANGED) & (F.col(c.STATE) == "PreparingRebalance")
+    starts = events.where(is_start & F.col(c.CAUSE).isNotNull()).select(
+        *(*_A_GROUP, c.CAUSE), always(is_so=True).alias(c.STARTS)
     )
-    went = events.where(kind == _REMOVED).unionByName(replaced)
-    own = came.unionByName(went.select(*names, always(is_so=False).alias(c.IS_IN)))
-    return own.unionByName(own.transform(_undone, events))
+    is_written = (F.col(c.STATE) == "Stable") & F.col(c.STARTS).isNull()
+    return (
+        events.where(kind == _REPLACED)
+        .join(starts, on=[*_A_GROUP, c.CAUSE], how="left")
+        .withColumn(c.IS_WRITTEN, or_false(is_written))
+        .drop(c.STARTS)
+    )
 
 
 def _undone(own: DataFrame, events: DataFrame) -> DataFrame:
     """What a load undoes: of each member the first change since the last rest that was written."""
     kind = F.col(c.KIND)
-    is_rest = (kind == EventKind.STATE_CHANGED.value) & F.col(c.STATE).isin("Stable", "Empty")
+    is_rest = (kind == _CHANGED) & F.col(c.STATE).isin("Stable", "Empty")
     rest = F.last(F.when(is_rest, F.col(c.SEQ)), ignorenulls=True).over(before(*_A_GROUP))
     load = F.struct(
         F.col(c.SEQ).alias(c.LOAD_SEQ), F.coalesce(rest, F.lit(0)).alias(c.REST_SEQ), c.AT_MS
@@ -83,7 +104,7 @@ def _undone(own: DataFrame, events: DataFrame) -> DataFrame:
     )
     is_first = F.row_number().over(in_order(*_A_MEMBER, c.VOIDED_BY)) == 1
     return (
-        own.where(kind != _REPLACED)
+        own.where(~F.col(c.IS_WRITTEN))
         .join(F.broadcast(loads), on=list(_A_GROUP), how="inner")
         .withColumn(c.VOIDED_BY, F.get(undoing, 0))
         .where(F.col(c.VOIDED_BY).isNotNull())
@@ -95,6 +116,7 @@ def _undone(own: DataFrame, events: DataFrame) -> DataFrame:
             F.col(c.VOIDED_BY)[c.AT_MS].alias(c.AT_MS),
             F.lit(_LOADED).alias(c.KIND),
             F.lit(_FORGOTTEN).alias(c.DETAIL),
+            F.col(c.IS_WRITTEN),
             (~F.col(c.IS_IN)).alias(c.IS_IN),
         )
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import functions as F
 
 from simulation.events import EventKind, Row, WorldEventKind
 from spark_bridge import columns as c
@@ -69,6 +70,24 @@ def test_a_load_forgets_who_joined_and_brings_back_who_left_since_the_last_rest(
         ("ada", "ada-1", 10, None, None, None),
         ("bea", "bea-1", 5, 10, "group_loaded", forgotten),
     ]
+
+
+@pytest.mark.parametrize(("state", "is_written"), [("Stable", True), ("PreparingRebalance", False)])
+def test_a_return_is_written_at_once_only_in_a_group_at_rest(spark, state, is_written):
+    back = {"client": "ada", "member": "ada-2", "detail": "it replaced ada-1"}
+    frame = events(
+        spark,
+        joins(1, "ada"),
+        rests(2),
+        an_event(REPLACED, 5, state=state, **back),
+        loads(10),
+    )
+
+    sessions = frame.transform(member_sessions)
+
+    now = sessions.where(F.col(c.LEFT_MS).isNull())
+    expected = [("ada-2", 5)] if is_written else [("ada-1", 10)]
+    assert rows_of(now, c.MEMBER, c.JOINED_MS) == expected
 
 
 def test_a_death_is_detected_when_the_member_is_removed_or_never(spark):
