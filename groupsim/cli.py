@@ -1,4 +1,4 @@
-"""The `groupsim` command, one function for each verb; those that read runs are in verbs_on_runs.py.
+"""The `groupsim` command, one function for each verb, some of them in verb files beside this.
 
 Nothing heavy is imported before it is needed: a verb imports what it does (commands/) when it is
 called, so `groupsim --help` answers at once. What a verb raises becomes one sentence and an exit
@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from groupsim import verbs_on_runs
+from groupsim import verb_report, verb_sweep, verbs_on_runs
 from groupsim.commands.failures import FAILED, HELD, WRONG_USE, told
 from groupsim.commands.shadows import shadows, warning_of
 from groupsim.commands.shipped import variants_like
@@ -296,7 +296,10 @@ def replay(  # noqa: PLR0913 - one parameter for each flag
         raise typer.Exit(FAILED)
 
 
+app.command()(verbs_on_runs.trace)
+app.command()(verb_report.report)
 app.command()(verbs_on_runs.analyze)
+app.command()(verb_sweep.sweep)
 
 
 @app.command()

@@ -49,6 +49,12 @@ EventsOption = Annotated[
     int | None,
     typer.Option("--max-events", metavar="N", min=1, help="Allow so many events in a run."),
 ]
+MasterOption = Annotated[
+    str | None, typer.Option(metavar="URL", help="Work on this cluster: spark://host:7077.")
+]
+RemoteOption = Annotated[
+    str | None, typer.Option(metavar="URL", help="Ask this Connect server: sc://host:15002.")
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Results for a script; docs/cli.md has their schema.")
 ]

@@ -10,7 +10,14 @@ from typing import Annotated
 
 import typer
 
-from groupsim.flags import GroupOption, JsonOption, RunArgument, folder
+from groupsim.flags import (
+    GroupOption,
+    JsonOption,
+    MasterOption,
+    RemoteOption,
+    RunArgument,
+    folder,
+)
 
 
 def timeline(  # noqa: PLR0913 - one parameter for each flag
@@ -97,6 +104,26 @@ def diff(
     comparing.diff(left, right, as_json=as_json)
 
 
+def trace(
+    run: RunArgument,
+    *,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="Where to write it.")
+    ] = Path("trace.json"),
+) -> None:
+    """Write a run as a trace for Perfetto or chrome://tracing.
+
+    It has a track for each group, partition and member, and arrows from causes to effects.
+
+    \b
+    Example:
+      groupsim trace runs/eager -o trace.json
+    """
+    from groupsim.commands import tracing
+
+    tracing.trace(run, out)
+
+
 def analyze(  # noqa: PLR0913 - one parameter for each flag
     path: Annotated[
         str, typer.Argument(metavar="RUN|DIR", help="A run, a folder with runs, or a glob.")
@@ -109,12 +136,8 @@ def analyze(  # noqa: PLR0913 - one parameter for each flag
     sql: Annotated[
         str | None, typer.Option(metavar="QUERY", help="A question; every table is a view.")
     ] = None,
-    master: Annotated[
-        str | None, typer.Option(metavar="URL", help="Work on this cluster: spark://host:7077.")
-    ] = None,
-    remote: Annotated[
-        str | None, typer.Option(metavar="URL", help="Ask this Connect server: sc://host:15002.")
-    ] = None,
+    master: MasterOption = None,
+    remote: RemoteOption = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Keep the tables as files in this folder.", parser=folder),

@@ -127,15 +127,26 @@ def _sweep_of(said: Any) -> Sweep:  # noqa: ANN401 - a file may say anything
     return Sweep(**said)
 
 
+def refuse_another(path: Path, sweep: Sweep) -> None:
+    """Say why a folder cannot be this sweep's, if it cannot."""
+    if (path / SWEEP_FILE).exists():
+        before, now = asdict(read_folder(path).sweep), asdict(sweep)
+        others = [called for name, called in _CALLED.items() if before[name] != now[name]]
+        if others:
+            raise SweepRefused(
+                f"{path} holds another sweep: {', '.join(others)} differ{'s' * (len(others) == 1)};"
+                " repeat its own command to go on with it, or choose another folder with --out"
+            )
+    elif path.exists() and (not path.is_dir() or any(not _is_hidden(it) for it in path.iterdir())):
+        raise SweepRefused(f"{path} is there already and is no sweep: choose another with --out")
+
+
 @contextmanager
 def at_work(path: Path, sweep: Sweep) -> Iterator[Workshop]:
     """The folder of this sweep, begun or gone on with; another sweep's is refused."""
+    refuse_another(path, sweep)
     if (path / SWEEP_FILE).exists():
-        known = read_folder(path).sweep
-        _refuse_another(path, known, sweep)
-        sweep = evolve(sweep, runs_per_chunk=known.runs_per_chunk)
-    elif path.exists() and (not path.is_dir() or any(not _is_hidden(it) for it in path.iterdir())):
-        raise SweepRefused(f"{path} is there already and is no sweep: choose another with --out")
+        sweep = evolve(sweep, runs_per_chunk=read_folder(path).sweep.runs_per_chunk)
     (path / _RESULTS).mkdir(parents=True, exist_ok=True)
     with (path / _LOCK).open("w", encoding="utf-8") as lock:
         try:
@@ -151,16 +162,6 @@ def at_work(path: Path, sweep: Sweep) -> Iterator[Workshop]:
             yield workshop
         finally:
             workshop.clear()
-
-
-def _refuse_another(path: Path, known: Sweep, wanted: Sweep) -> None:
-    before, now = asdict(known), asdict(wanted)
-    others = [called for name, called in _CALLED.items() if before[name] != now[name]]
-    if others:
-        raise SweepRefused(
-            f"{path} holds another sweep: {', '.join(others)} differ{'s' * (len(others) == 1)};"
-            " repeat its own command to go on with it, or choose another folder with --out"
-        )
 
 
 def _is_hidden(path: Path) -> bool:

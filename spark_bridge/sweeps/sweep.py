@@ -50,6 +50,9 @@ class Sweep:
     #: Another version may play otherwise.
     versions: Mapping[str, str] = field(factory=_versions)
     runs_per_chunk: int = field(default=1, eq=False)
+    #: What it was asked for by, to repeat one of its runs: a name or a file, and `--set`.
+    source: str = field(default="", eq=False)
+    changes: Sequence[str] = field(factory=list, eq=False)
 
     @classmethod
     def of(  # noqa: PLR0913 - each is named where it is called
