@@ -53,7 +53,8 @@ def test_a_scenario_plays_on_the_workers_as_it_does_here(seen):
 def words_of_the_page(place: str) -> list[object]:
     """What docs/cluster.md gives to groupsim to ask this place, about a run of ours."""
     [command] = [each for each in commands_of(PAGE) if place in each]
-    return [directory_of(a_death) if word == "runs" else word for word in command.split()[1:]]
+    _, verb, _, *words = command.split()
+    return [verb, directory_of(a_death), *words]
 
 
 @pytest.fixture(scope="module")
