@@ -42,6 +42,8 @@ MAY_IMPORT = {
     "groupsim": {
         *("attr", "attrs", "client", "coordinator", "simulation", "spark_bridge"),
         *("pyspark", "pytest", "rich", "typer"),
+        # Pages and pictures.
+        *("altair", "jinja2", "markupsafe", "vl_convert"),
     },
 }
 

@@ -1,0 +1,133 @@
+"""`report`: recorded runs as one page to look at and to pass on, or as pictures."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from groupsim.commands.progress import Reporter
+from groupsim.commands.voice import Voice
+from simulation.errors import RunDirectoryError, SimulationError
+from simulation.run_directory import RUN_FILE
+
+if TYPE_CHECKING:
+    from groupsim.report.story import RunStory
+
+#: What draws and writes, and comes with `groupsim[report]`.
+_NEEDED = ("altair", "jinja2", "vl_convert")
+#: More runs than this cannot be told apart side by side.
+RUNS_MAX = 12
+
+
+@frozen(kw_only=True)
+class Order:
+    """What was asked of `report`."""
+
+    paths: Sequence[Path]
+    page: Path | None = None
+    png: Path | None = None
+    svg: Path | None = None
+
+
+def report(order: Order) -> None:
+    """Write what was asked for, each file whole or not at all, and say where it is."""
+    if order.page is None and order.png is None and order.svg is None:
+        raise SimulationError("report needs a place to write to: -o page.html, --png or --svg")
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise SimulationError(
+            f"report needs {' and '.join(missing)}: pip install 'groupsim[report]'"
+        )
+    runs = runs_in(order.paths)
+    voice = Voice()
+    stories = [_read(voice, run) for run in runs]
+    from groupsim.report.page import page  # noqa: PLC0415 - heavy, and an extra
+    from groupsim.report.pictures import as_png, as_svg  # noqa: PLC0415 - the same
+
+    if order.page is not None:
+        _refuse_a_folder(order.page)
+        _write(voice, order.page, page(stories).encode())
+    for target, kind in ((order.png, "png"), (order.svg, "svg")):
+        for path, spec in _pictures(stories, target, kind):
+            _write(voice, path, as_png(spec) if kind == "png" else as_svg(spec).encode())
+
+
+def runs_in(paths: Sequence[Path]) -> list[Path]:
+    """The run directories that are meant: each is one, or a folder with some in it."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        inside = sorted(each.parent for each in path.glob(f"[!.]*/{RUN_FILE}"))
+        is_folder_of_runs = inside and not (path / RUN_FILE).exists()
+        found.update(dict.fromkeys(inside if is_folder_of_runs else [path]))
+    if len(found) > RUNS_MAX:
+        raise RunDirectoryError(
+            f"{len(found)} runs are too many to stand side by side, {RUNS_MAX} are the most:"
+            f" name those to compare, such as {next(iter(found))}"
+        )
+    return list(found)
+
+
+def _read(voice: Voice, run: Path) -> RunStory:
+    from groupsim.report.story import read_story  # noqa: PLC0415 - with all that it reads
+
+    with Reporter(voice.talk, f"reading {run}") as reporter:
+        return read_story(run, reporter)
+
+
+def _pictures(
+    stories: Sequence[RunStory], target: Path | None, kind: str
+) -> Iterator[tuple[Path, dict[str, object]]]:
+    """One picture of all runs if a file is wanted; also each chart by itself if it is a folder."""
+    from groupsim.report.pictures import charts_of, picture  # noqa: PLC0415 - heavy, and an extra
+
+    if target is None:
+        return
+    if target.suffix == f".{kind}" and not target.is_dir():
+        yield target, picture(stories)
+        return
+    if target.suffix and not target.is_dir():
+        raise SimulationError(f"--{kind} {target}: a name that ends in .{kind}, or a folder")
+    yield target / f"picture.{kind}", picture(stories)
+    for story in stories:
+        for name, spec in charts_of(story, stories):
+            yield target / f"{_as_file_name(story.name)}-{name}.{kind}", spec
+
+
+def _as_file_name(name: str) -> str:
+    """A variant's name may have anything in it; a file's may not."""
+    return "".join(each if each.isalnum() or each in "-_." else "_" for each in name)
+
+
+def _refuse_a_folder(path: Path) -> None:
+    if path.is_dir():
+        raise SimulationError(
+            f"{path} is a folder: name a file in it, such as {path / 'page.html'}"
+        )
+
+
+def _write(voice: Voice, path: Path, content: bytes) -> None:
+    """Beside its place first, so that whoever looks sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        # A temporary file is its maker's alone; a report is for others too.
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    voice.line(f"{path} ({len(content) / 1_000:,.0f} kB)")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

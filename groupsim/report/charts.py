@@ -1,0 +1,380 @@
+"""The charts of a run, one Altair chart each; the same for the page, for PNG and for SVG.
+
+A chart names its data and holds none: pictures.py puts rows into it, the page's script does the
+same in the browser. All have one time axis, and a window on it that can be moved and made smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import altair as alt
+from attrs import frozen
+
+from groupsim.report.frames import FAULTS, Lanes
+from groupsim.report.members import COMMITTED, CRASHED, MISSED, OUTSIDE, PRESENT, REFUSED, STILL
+from groupsim.report.ownership import DUAL, OWNED, UNOWNED
+from groupsim.report.palette import (
+    DUAL_COLOUR,
+    INK,
+    OUTSIDE_COLOUR,
+    STATE_COLOURS,
+    STILL_COLOUR,
+    UNOWNED_COLOUR,
+    member_colours,
+)
+
+__all__ = ["CHARTS", "Canvas", "Chart", "charts_worth_drawing"]
+
+Chart = alt.LayerChart
+
+#: A lane that is lower than this has no room for marks inside it.
+_ROOMY = 7
+#: Labels need so much room from one to the next.
+_LABEL_HEIGHT = 11
+_HOUR_MS = 3_600_000
+#: The window is moved by dragging; the wheel alone scrolls the page.
+_ZOOM_EVENT = "wheel![event.ctrlKey || event.metaKey]"
+_A_CROSS = "M-1,-1L1,1M1,-1L-1,1"
+
+_SECONDS = "format(toNumber(datum.value) / 1000, ',') + ' s'"
+_HOURS = (
+    "floor(toNumber(datum.value) / 3600000) + ' h'"
+    " + (toNumber(datum.value) % 3600000 ? ' '"
+    " + floor(toNumber(datum.value) % 3600000 / 60000) + ' m' : '')"
+    " + (toNumber(datum.value) % 60000 ? ' '"
+    " + format(toNumber(datum.value) % 60000 / 1000, '~g') + ' s' : '')"
+)
+
+
+@frozen(kw_only=True)
+class Canvas:
+    """What charts are drawn on: the lanes of all runs that are compared, and how much room."""
+
+    lanes: Lanes
+    width: int | Literal["container"] = "container"
+    #: How high lanes may stand on one another before they become lower.
+    height_max: int = 420
+    #: What the names of its data begin with, where several runs share one picture.
+    prefix: str = ""
+    has_window: bool = True
+    #: Whether lanes have their names beside them.
+    has_names: bool = True
+    #: A page has words for colours outside its charts.
+    has_legend: bool = True
+
+    def on(self, frame: str) -> alt.Chart:
+        """A chart of these rows."""
+        return alt.Chart(alt.NamedData(name=f"{self.prefix}{frame}"))
+
+    def step(self, lanes: Sequence[str], most: int) -> int:
+        """How high each lane is."""
+        return max(1, min(most, self.height_max // max(1, len(lanes))))
+
+    def x(self, field: str) -> alt.X:
+        """A time, on the axis that `finished` gives a chart."""
+        return alt.X(f"{field}:T", title=None, scale=alt.Scale(type="utc"))
+
+    def _axis(self, *, has_labels: bool) -> alt.Chart:
+        """Nothing to see, but what all charts have in common: the whole time, and its labels.
+
+        It stands in a layer without stretches: Vega-Lite reads the bounds of a stretch's scale in
+        two ways, and warns of that.
+        """
+        labels = _HOURS if self.lanes.ended_ms > _HOUR_MS else _SECONDS
+        whole = alt.Scale(type="utc", domain=[0, max(1, self.lanes.ended_ms)], nice=False)
+        axis = alt.Axis(
+            labels=has_labels,
+            ticks=has_labels,
+            labelExpr=labels,
+            labelOverlap="greedy",
+            labelFlush=True,
+        )
+        time = alt.X("from_ms:T", title=None, scale=whole, axis=axis)
+        chart: alt.Chart = self.on("focus").mark_point(opacity=0).encode(x=time)
+        return chart
+
+    def y(self, lanes: Sequence[str], step: int) -> alt.Y:
+        """Lanes, each with its name where there is room for it."""
+        shown = lanes[:: max(1, -(-_LABEL_HEIGHT // step))]
+        return alt.Y(
+            "lane:N",
+            title=None,
+            scale=alt.Scale(
+                domain=list(lanes), paddingInner=0.12 if step >= _ROOMY else 0, paddingOuter=0
+            ),
+            axis=alt.Axis(values=list(shown), grid=False) if self.has_names else None,
+        )
+
+    def finished(
+        self,
+        title: str,
+        subtitle: str,
+        *layers: alt.Chart,
+        height: int,
+        has_labels: bool = True,
+    ) -> Chart:
+        """Layers over one another, with the window on time and what it is set on."""
+        first, *rest = layers
+        if self.has_window:
+            window = alt.selection_interval(
+                name="window", bind="scales", encodings=["x"], zoom=_ZOOM_EVENT
+            )
+            first = first.add_params(window)
+        focus = (
+            self.on("focus")
+            .mark_rect(clip=True, color=INK, opacity=0.14)
+            .encode(x=self.x("from_ms"), x2="to_ms:T")
+        )
+        axis = self._axis(has_labels=has_labels)
+        return alt.LayerChart(
+            layer=[first, *rest, focus, axis],
+            width=self.width,
+            height=height,
+            title=alt.TitleParams(title, subtitle=[subtitle] if subtitle else []),
+        )
+
+
+_STRETCH = {
+    "began": "format(datum.from_ms / 1000, ',.3f') + ' s'",
+    "ended": "format(datum.to_ms / 1000, ',.3f') + ' s'",
+    "lasted": "format((datum.to_ms - datum.from_ms) / 1000, ',.3f') + ' s'",
+}
+_MOMENT = {"at": "format(datum.at_ms / 1000, ',.3f') + ' s'"}
+
+
+def _told(*fields: str) -> list[alt.Tooltip]:
+    """A tooltip's lines; `what:title` gives a field another name."""
+    pairs = [each.partition(":") for each in fields]
+    return [alt.Tooltip(f"{name}:N", title=title or name) for name, _, title in pairs]
+
+
+def groups_chart(canvas: Canvas) -> Chart:
+    """The state of each group over time, and what was wrong around it."""
+    lanes = [*canvas.lanes.groups, *([FAULTS] if canvas.lanes.has_faults else [])]
+    step = 18 if len(lanes) <= 3 else 13  # noqa: PLR2004 - a few have more room
+    x, y = canvas.x("from_ms"), canvas.y(lanes, step)
+    states = (
+        canvas.on("states")
+        .transform_calculate(**_STRETCH)
+        .mark_rect(clip=True)
+        .encode(
+            x=x,
+            x2="to_ms:T",
+            y=y,
+            color=alt.Color(
+                "state:N",
+                scale=alt.Scale(domain=list(STATE_COLOURS), range=list(STATE_COLOURS.values())),
+                legend=alt.Legend(orient="top", title=None, columns=4)
+                if canvas.has_legend
+                else None,
+            ),
+            tooltip=_told(
+                "lane:group", "state", "rebalance", "generation", "members", "began", "lasted"
+            ),
+        )
+    )
+    # What is shorter than a pixel is still there: an outline has a width of its own.
+    busy = states.transform_filter("datum.rebalance !== null").mark_rect(
+        clip=True, strokeWidth=0.8, stroke=STATE_COLOURS["PreparingRebalance"]
+    )
+    faults = (
+        canvas.on("faults")
+        .transform_calculate(**_STRETCH)
+        .mark_rect(clip=True, color=UNOWNED_COLOUR, opacity=0.75, stroke=UNOWNED_COLOUR)
+        .encode(x=x, x2="to_ms:T", y=y, tooltip=_told("what:fault", "began", "ended", "lasted"))
+    )
+    return canvas.finished(
+        "Group state", "", states, busy, faults, height=step * len(lanes), has_labels=False
+    )
+
+
+def _member_scale(lanes: Lanes) -> alt.Scale:
+    colours = member_colours(lanes.clients)
+    return alt.Scale(domain=list(colours), range=list(colours.values()))
+
+
+def partitions_chart(canvas: Canvas) -> Chart:
+    """Who had each partition when; where nobody did, and where two did."""
+    lanes = canvas.lanes.partitions
+    step = canvas.step(lanes, 16)
+    stays = (
+        canvas.on("ownership")
+        .transform_calculate(**_STRETCH)
+        .encode(x=canvas.x("from_ms"), x2="to_ms:T", y=canvas.y(lanes, step))
+    )
+    tooltip = _told("lane:partition", "kind:is", "who:by", "began", "ended", "lasted")
+    owned = (
+        stays.transform_filter(f"datum.kind == '{OWNED}'")
+        .mark_rect(clip=True)
+        .encode(
+            color=alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None),
+            tooltip=tooltip,
+        )
+    )
+    unowned = (
+        stays.transform_filter(f"datum.kind == '{UNOWNED}'")
+        .mark_rect(clip=True, color=UNOWNED_COLOUR, stroke=UNOWNED_COLOUR, strokeWidth=0.6)
+        .encode(tooltip=tooltip)
+    )
+    dual = (
+        stays.transform_filter(f"datum.kind == '{DUAL}'")
+        .mark_rect(clip=True, color=DUAL_COLOUR, stroke=DUAL_COLOUR, strokeWidth=0.6)
+        .encode(tooltip=tooltip)
+    )
+    return canvas.finished(
+        "Partitions",
+        "colour: the member that reads it; red: nobody; violet: two at once",
+        owned,
+        unowned,
+        dual,
+        height=step * len(lanes),
+    )
+
+
+def members_chart(canvas: Canvas) -> Chart:
+    """What each consumer was doing, with its heartbeats, crashes and commits."""
+    lanes = canvas.lanes.members
+    step = canvas.step(lanes, 18)
+    y = canvas.y(lanes, step)
+    stays = (
+        canvas.on("members")
+        .transform_calculate(**_STRETCH)
+        .encode(
+            x=canvas.x("from_ms"),
+            x2="to_ms:T",
+            y=y,
+            tooltip=_told("lane:member", "what:is", "began", "ended", "lasted"),
+        )
+    )
+    present = (
+        stays.transform_filter(f"datum.what == '{PRESENT}'")
+        .mark_rect(clip=True)
+        .encode(color=alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None))
+    )
+    others = [
+        stays.transform_filter(f"datum.what == '{what}'").mark_rect(clip=True, **look)
+        for what, look in _OTHERWISE.items()
+    ]
+    beats = (
+        canvas.on("beats")
+        .transform_calculate(**_STRETCH)
+        .mark_rule(clip=True, color=INK, opacity=0.55, strokeWidth=1.2, strokeDash=[1, 3])
+        .encode(
+            x=canvas.x("from_ms"),
+            x2="to_ms:T",
+            y=y,
+            tooltip=_told("lane:member", "count:heartbeats", "began", "ended"),
+        )
+    )
+    is_roomy = step >= _ROOMY
+    return canvas.finished(
+        "Members",
+        "dotted: heartbeats; ticks: commits, red if refused; x: crash;"
+        " grey: not in the group; dark: stands still; hollow: down, still a member",
+        present,
+        *others,
+        *([beats, *_commits(canvas, y, step)] if is_roomy else []),
+        _crashes(canvas, y, step),
+        height=step * len(lanes),
+    )
+
+
+#: How a consumer is drawn that is not simply in its group.
+_OTHERWISE: Mapping[str, Mapping[str, Any]] = {
+    OUTSIDE: {"color": OUTSIDE_COLOUR, "opacity": 0.55},
+    STILL: {"color": STILL_COLOUR},
+    MISSED: {
+        "filled": False,
+        "stroke": UNOWNED_COLOUR,
+        "strokeDash": [3, 2],
+        "strokeWidth": 1,
+        "fill": UNOWNED_COLOUR,
+        "fillOpacity": 0.12,
+    },
+}
+
+
+def _moments(canvas: Canvas, y: alt.Y) -> alt.Chart:
+    return (
+        canvas.on("marks")
+        .transform_calculate(**_MOMENT)
+        .encode(
+            x=canvas.x("at_ms"),
+            y=y,
+            tooltip=_told("lane:member", "what", "count:times", "at", "detail"),
+        )
+    )
+
+
+def _commits(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
+    moments = _moments(canvas, y)
+    return [
+        moments.transform_filter(f"datum.what == '{COMMITTED}'").mark_tick(
+            clip=True, orient="vertical", thickness=1, size=step * 0.45, color=INK, opacity=0.75
+        ),
+        moments.transform_filter(f"datum.what == '{REFUSED}'").mark_tick(
+            clip=True, orient="vertical", thickness=2, size=step * 0.9, color=UNOWNED_COLOUR
+        ),
+    ]
+
+
+def _crashes(canvas: Canvas, y: alt.Y, step: int) -> alt.Chart:
+    size = max(12, min(70, step * 4))
+    crashes: alt.Chart = _moments(canvas, y).transform_filter(f"datum.what == '{CRASHED}'")
+    marked: alt.Chart = crashes.mark_point(
+        clip=True, shape=_A_CROSS, size=size, stroke=UNOWNED_COLOUR, strokeWidth=2
+    )
+    return marked
+
+
+def lag_chart(canvas: Canvas) -> Chart:
+    """How far behind the worst partition is at each moment, and some partitions by themselves."""
+    lanes = canvas.lanes
+    y = alt.Y(
+        "lag:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, max(1, lanes.lag_max)], nice=True),
+        axis=alt.Axis(tickCount=4, format="~s"),
+    )
+    x = canvas.x("at_ms")
+    told = _told("lane:partition", "lag:records behind", "at")
+    each = (
+        canvas.on("lag")
+        .transform_calculate(**_MOMENT)
+        .mark_line(clip=True, strokeWidth=0.8, color="#7C8694", opacity=0.6)
+        .encode(x=x, y=y, detail="lane:N", tooltip=told)
+    )
+    worst = (
+        canvas.on("worst")
+        .transform_calculate(**_MOMENT)
+        .mark_line(clip=True, strokeWidth=1.6, point={"size": 14, "opacity": 0}, color="#3B6FB6")
+        .encode(x=x, y=y, detail="group:N", tooltip=_told("group", "lane:partition", "lag", "at"))
+    )
+    return canvas.finished(
+        "Lag, in records",
+        "blue: the partition that is furthest behind; grey: single partitions",
+        worst,
+        each,
+        height=110,
+    )
+
+
+#: Every chart of a run from top to bottom, by the names that their files have.
+CHARTS: Mapping[str, Callable[[Canvas], Chart]] = {
+    "groups": groups_chart,
+    "partitions": partitions_chart,
+    "members": members_chart,
+    "lag": lag_chart,
+}
+
+
+def charts_worth_drawing(lanes: Lanes) -> list[str]:
+    """The charts that have something to show in at least one of the runs that are compared."""
+    nothing_in = {
+        "partitions": not lanes.partitions,
+        "members": not lanes.members,
+        "lag": not lanes.lag_max,
+    }
+    return [name for name in CHARTS if not nothing_in.get(name)]

@@ -1,0 +1,257 @@
+"""What each consumer was doing: in its group or not, standing still, dead; beats and commits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from attrs import define, evolve, field, frozen
+
+from simulation.events import EventKind, Kind, Row, WorldEventKind
+from simulation.folds.places import Handler, Member
+from simulation.folds.rosters import replaced_id
+
+__all__ = [
+    "ABSENT",
+    "COMMITTED",
+    "CRASHED",
+    "MISSED",
+    "OUTSIDE",
+    "PRESENT",
+    "REFUSED",
+    "STARTED",
+    "STILL",
+    "STOPPED",
+    "Beats",
+    "Mark",
+    "MemberFold",
+    "MemberStay",
+]
+
+#: What a consumer is at a time. One that is down without the group's knowing is missed by nobody
+#: until its session is over; a static member's place is kept for it meanwhile.
+PRESENT, OUTSIDE, STILL, MISSED = (
+    "in the group",
+    "not in the group",
+    "stands still",
+    "down, still a member",
+)
+#: What a consumer is that is down and no member either; it is not told.
+ABSENT = "absent"
+#: What may happen to it at a moment.
+STARTED, STOPPED, CRASHED, COMMITTED, REFUSED = (
+    "started",
+    "stopped",
+    "crashed",
+    "committed",
+    "commit failed",
+)
+_LAST = re.compile(r"the last at (\d+) ms")
+_HEARTBEAT = "Heartbeat"
+
+
+@frozen(kw_only=True)
+class MemberStay:
+    """A stretch of a consumer's life."""
+
+    member: Member
+    what: str
+    from_ms: int
+    to_ms: int
+
+
+@frozen(kw_only=True)
+class Mark:
+    """What happened to a consumer at a moment, or `count` times shortly after one another."""
+
+    member: Member
+    what: str
+    at_ms: int
+    count: int = 1
+    detail: str = ""
+
+
+@frozen(kw_only=True)
+class Beats:
+    """Heartbeats that were answered, one after the other."""
+
+    member: Member
+    count: int
+    from_ms: int
+    to_ms: int
+
+
+@define(eq=False)
+class _Life:
+    """One consumer now."""
+
+    is_running: bool = False
+    is_paused: bool = False
+    #: Its id in the group, if it is a member.
+    member_id: str | None = None
+    since_ms: int = 0
+    was: str = ABSENT
+
+    def is_now(self) -> str:
+        """What it is."""
+        if not self.is_running:
+            return ABSENT if self.member_id is None else MISSED
+        if self.is_paused:
+            return STILL
+        return OUTSIDE if self.member_id is None else PRESENT
+
+
+@define(eq=False)
+class MemberFold:
+    """The lives of consumers, as rows tell.
+
+    What happens more often than once in `bucket_ms` is counted.
+    """
+
+    bucket_ms: int
+    _lives: dict[Member, _Life] = field(factory=dict, init=False)
+    _stays: list[MemberStay] = field(factory=list, init=False)
+    _marks: dict[tuple[Member, str, int], Mark] = field(factory=dict, init=False)
+    _beats: dict[Member, list[Beats]] = field(factory=dict, init=False)
+    #: How far apart a member's heartbeats are, as far as is known.
+    _pace_ms: dict[Member, int] = field(factory=dict, init=False)
+
+    def handlers(self) -> Mapping[Kind, Handler]:
+        """Whatever a consumer does or suffers as a member."""
+        return {
+            WorldEventKind.CONSUMER_STARTED: self._on_started,
+            WorldEventKind.CONSUMER_STOPPED: self._ends(STOPPED),
+            WorldEventKind.CONSUMER_CRASHED: self._ends(CRASHED),
+            WorldEventKind.CONSUMER_PAUSED: self._on_paused,
+            WorldEventKind.CONSUMER_RESUMED: self._on_paused,
+            EventKind.MEMBER_ADDED: self._on_member,
+            EventKind.MEMBER_REPLACED: self._on_replaced,
+            EventKind.MEMBER_REMOVED: self._on_removed,
+            WorldEventKind.COMMIT_ACKNOWLEDGED: self._on_commit,
+            WorldEventKind.COMMIT_FAILED: self._on_commit,
+            WorldEventKind.COMMITS_REPEATED: self._on_commit,
+            WorldEventKind.HEARTBEATS_ANSWERED: self._on_quiet_beats,
+            WorldEventKind.REPLY_RECEIVED: self._on_reply,
+        }
+
+    def stays(self, now_ms: int) -> list[MemberStay]:
+        """All stretches in the order of members; what goes on ends now."""
+        for member, life in self._lives.items():
+            self._turn(member, life, now_ms)
+        found: list[MemberStay] = []
+        for stay in sorted(self._stays, key=lambda stay: (stay.member, stay.from_ms)):
+            if found and _is_more_of(found[-1], stay):
+                found[-1] = evolve(found[-1], to_ms=stay.to_ms)
+            else:
+                found.append(stay)
+        return found
+
+    def marks(self) -> list[Mark]:
+        """Everything that happened at a moment."""
+        return sorted(self._marks.values(), key=lambda mark: (mark.member, mark.at_ms, mark.what))
+
+    def beats(self) -> list[Beats]:
+        """The heartbeats of all members."""
+        return [each for member in sorted(self._beats) for each in self._beats[member]]
+
+    # --- lives ---
+
+    def _on_started(self, row: Row) -> None:
+        self._change(row, is_running=True, is_paused=False)
+        self._mark(row, STARTED)
+
+    def _ends(self, what: str) -> Callable[[Row], None]:
+        def end(row: Row) -> None:
+            self._change(row, is_running=False, is_paused=False)
+            detail = ", ".join(each for each in (row.error, row.detail) if each)
+            self._mark(row, what, detail)
+
+        return end
+
+    def _on_paused(self, row: Row) -> None:
+        is_paused = row.kind == WorldEventKind.CONSUMER_PAUSED.value
+        self._change(row, is_paused=is_paused)
+
+    def _on_member(self, row: Row) -> None:
+        self._change(row, member_id=row.member)
+
+    def _on_replaced(self, row: Row) -> None:
+        self._leave(row, replaced_id(row))
+        self._change(row, member_id=row.member)
+
+    def _on_removed(self, row: Row) -> None:
+        self._leave(row, row.member)
+
+    def _leave(self, row: Row, member_id: str | None) -> None:
+        for member, life in self._lives.items():
+            if member.group == row.group and life.member_id == member_id is not None:
+                self._turn(member, life, row.at_ms)
+                life.member_id = None
+                life.was = life.is_now()
+
+    def _change(self, row: Row, **changes: object) -> None:
+        if row.client is None or row.group is None:
+            return
+        member = Member(row.group, row.client)
+        life = self._lives.setdefault(member, _Life())
+        self._turn(member, life, row.at_ms)
+        for name, value in changes.items():
+            setattr(life, name, value)
+        life.was = life.is_now()
+
+    def _turn(self, member: Member, life: _Life, now_ms: int) -> None:
+        """Keep what it was up to now."""
+        if life.was != ABSENT and now_ms > life.since_ms:
+            stay = MemberStay(member=member, what=life.was, from_ms=life.since_ms, to_ms=now_ms)
+            self._stays.append(stay)
+        life.since_ms = now_ms
+
+    # --- moments ---
+
+    def _mark(self, row: Row, what: str, detail: str = "") -> None:
+        if row.client is None or row.group is None:
+            return
+        member = Member(row.group, row.client)
+        key = (member, what, row.at_ms // self.bucket_ms)
+        before = self._marks.get(key)
+        self._marks[key] = Mark(
+            member=member,
+            what=what,
+            at_ms=row.at_ms if before is None else before.at_ms,
+            count=1 if before is None else before.count + 1,
+            detail=detail,
+        )
+
+    def _on_commit(self, row: Row) -> None:
+        is_refused = row.kind == WorldEventKind.COMMIT_FAILED.value
+        self._mark(row, REFUSED if is_refused else COMMITTED, row.error or "")
+
+    # --- heartbeats ---
+
+    def _on_quiet_beats(self, row: Row) -> None:
+        found = _LAST.match(row.detail or "")
+        last_ms = row.at_ms if found is None else int(found[1])
+        self._beat(row, row.count or 1, last_ms - (row.duration_ms or 0), last_ms)
+
+    def _on_reply(self, row: Row) -> None:
+        if row.request == _HEARTBEAT:
+            self._beat(row, 1, row.at_ms - (row.duration_ms or 0), row.at_ms)
+
+    def _beat(self, row: Row, count: int, from_ms: int, to_ms: int) -> None:
+        """Heartbeats that go on at the member's pace are one stretch."""
+        if row.client is None or row.group is None:
+            return
+        member = Member(row.group, row.client)
+        stretches = self._beats.setdefault(member, [])
+        if count > 1:
+            pace_ms = (to_ms - from_ms) // (count - 1)
+            self._pace_ms[member] = max(self._pace_ms.get(member, 0), pace_ms)
+        patience_ms = max(self.bucket_ms, self._pace_ms.get(member, 0) * 3 // 2)
+        if stretches and from_ms - stretches[-1].to_ms <= patience_ms:
+            before = stretches.pop()
+            count, from_ms = count + before.count, before.from_ms
+        stretches.append(Beats(member=member, count=count, from_ms=from_ms, to_ms=to_ms))
+
+
+def _is_more_of(before: MemberStay, after: MemberStay) -> bool:
+    return (before.member, before.what, before.to_ms) == (after.member, after.what, after.from_ms)

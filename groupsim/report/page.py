@@ -1,0 +1,202 @@
+"""The report as one HTML file that needs nothing beside it: answer, evidence, details.
+
+Texts of a scenario are escaped by Jinja wherever they stand; the data for the charts is JSON in
+which no `<` is left. A policy in the page forbids it to fetch anything.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+from attrs import evolve
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from groupsim.commands.results import GroupFigures
+from groupsim.commands.summary import facts_of, holder_of
+from groupsim.report.answers import (
+    figure,
+    figure_names,
+    figures_that_differ,
+    headline,
+    verdict,
+)
+from groupsim.report.charts import (
+    CHARTS,
+    Canvas,
+    Chart,
+    charts_worth_drawing,
+    partitions_chart,
+)
+from groupsim.report.frames import Frame, Lanes, frames_of, lanes_of
+from groupsim.report.palette import STATE_COLOURS, THEME
+from groupsim.report.story import RunStory, Told
+from simulation.scenarios.values import duration_text
+from simulation.sentences import in_time, lasting
+
+__all__ = ["page"]
+
+_HERE = Path(__file__).parent
+#: How high the chart in a card may be.
+_CARD_HEIGHT = 150
+#: What a chart needs below its lanes for the time axis.
+_AXIS_HEIGHT = 26
+#: Room for the names of lanes: a letter is about so wide, and no more than this is given.
+_LETTER, _LABEL_MAX, _LABEL_MIN = 6, 170, 60
+
+
+def page(runs: Sequence[RunStory]) -> str:
+    """The page about these runs, side by side if there are several."""
+    lanes = lanes_of(runs)
+    canvas = Canvas(lanes=lanes, has_legend=False)
+    specs = {name: _described(CHARTS[name](canvas)) for name in charts_worth_drawing(lanes)}
+    card = _described(partitions_chart(evolve(canvas, height_max=_CARD_HEIGHT, has_names=False)))
+    first = runs[0].scenario
+    return _template().render(
+        title=first.get("title") or first.get("name") or runs[0].name,
+        question=str(first.get("question") or "").strip(),
+        headline=headline(runs),
+        runs=[_told_run(run, runs) for run in runs],
+        table=list(_table(runs)),
+        charts=[(name, *each.pop("words")) for name, each in specs.items()],
+        states=STATE_COLOURS.items(),
+        # What each will take, so that the page does not jump when it is drawn.
+        heights={
+            name: each["spec"]["height"] + _AXIS_HEIGHT
+            for name, each in (specs | {"card": card}).items()
+        },
+        css=_file("page.css"),
+        data=_data(runs, lanes, specs | {"card": card}),
+        libraries=_libraries(),
+        script=_file("page.js"),
+    )
+
+
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True, loader=FileSystemLoader(_HERE), undefined=StrictUndefined
+    )
+    return environment.get_template("page.html.jinja")
+
+
+@cache
+def _libraries() -> Markup:
+    """Vega, Vega-Lite and Vega-Embed, in one."""
+    return Markup(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))  # noqa: S704 - theirs, no text of a scenario
+
+
+def _file(name: str) -> Markup:
+    """A part of the page that stands in a file of its own."""
+    return Markup((_HERE / name).read_text(encoding="utf-8"))  # noqa: S704 - a file of ours
+
+
+# --- charts ---
+
+
+def _described(chart: Chart) -> dict[str, Any]:
+    """A chart without its title, which the page says in its own words; these; the data it names."""
+    spec = chart.to_dict()
+    said = spec.pop("title")
+    return {
+        "spec": spec,
+        "frames": sorted(set(_names(spec)) - {"focus"}),
+        "words": (said["text"], " ".join(said["subtitle"])),
+    }
+
+
+def _names(spec: Mapping[str, Any]) -> Iterator[str]:
+    if "data" in spec:
+        yield spec["data"]["name"]
+    for layer in spec.get("layer", ()):
+        yield from _names(layer)
+
+
+def _data(runs: Sequence[RunStory], lanes: Lanes, specs: Mapping[str, Any]) -> Markup:
+    names = [*lanes.partitions, *lanes.members, *lanes.groups]
+    longest = max((len(name) for name in names), default=0)
+    found = {
+        "ended_ms": lanes.ended_ms,
+        "label_width": max(_LABEL_MIN, min(_LABEL_MAX, longest * _LETTER + 8)),
+        "theme": THEME,
+        "charts": specs,
+        "runs": [
+            {
+                "name": run.name,
+                "frames": {name: _columns(rows) for name, rows in frames_of(run, lanes).items()},
+            }
+            for run in runs
+        ],
+    }
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    # JSON has another way to write it, and HTML has no way to end a script without it.
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - see above
+
+
+def _columns(rows: Frame) -> dict[str, Any]:
+    """Rows as columns, each text once: a tenth of what rows would take."""
+    if not rows:
+        return {}
+    return {name: _column([row[name] for row in rows]) for name in rows[0]}
+
+
+def _column(values: list[Any]) -> Any:  # noqa: ANN401 - what JSON takes
+    if not any(isinstance(value, str) for value in values):
+        return values
+    words = {value: n for n, value in enumerate(dict.fromkeys(values))}
+    return {"words": list(words), "codes": [words[value] for value in values]}
+
+
+# --- words ---
+
+
+def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
+    held, words = verdict(run)
+    return {
+        "name": run.name,
+        "held": held,
+        "verdict": words,
+        "glance": [figure(run, name) for name in figures_that_differ(runs)],
+        "figures": [figure(run, name) for name in figure_names()],
+        "lasted": duration_text(run.ended_ms),
+        "events": f"{run.events:,}",
+        "seed": run.run_file.seed,
+        "versions": ", ".join(f"{name} {each}" for name, each in run.run_file.versions.items()),
+        "expectations": run.outcome.get("expectations", ()),
+        "violations": run.outcome.get("violations", ()),
+        "liveness": run.outcome.get("liveness", ""),
+        "groups": [
+            (group, list(facts_of(GroupFigures(group, run.measures)))) for group in run.groups
+        ],
+        "rebalances": [_told_rebalance(told) for told in run.rebalances],
+        "unexplained": any(not told.sentences for told in run.rebalances),
+        "command": shlex.join(["groupsim", "replay", str(run.path)]),
+        "scenario": json.dumps(dict(run.scenario), indent=2, ensure_ascii=False),
+    }
+
+
+def _told_rebalance(told: Told) -> dict[str, Any]:
+    each = told.rebalance
+    return {
+        "number": told.number,
+        "group": each.group,
+        "from_ms": each.started_ms,
+        "to_ms": each.ended_ms,
+        "at": in_time(each.started_ms),
+        "took": lasting(each.duration_ms) + ("" if each.ended_in else " so far"),
+        "moved": each.moved,
+        "cause": each.cause,
+        "held": holder_of(each),
+        "sentences": told.sentences,
+    }
+
+
+def _table(runs: Sequence[RunStory]) -> Iterator[tuple[str, str, list[str]]]:
+    for name in figure_names():
+        figures = [figure(run, name) for run in runs]
+        yield name, figures[0].meaning, [each.value for each in figures]

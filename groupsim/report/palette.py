@@ -1,0 +1,73 @@
+"""Colours that can be told apart, by most eyes, on light and on dark pages.
+
+Members have light colours and what is wrong has dark, saturated ones, so they differ in lightness
+and not in hue alone. The light ones are mostly Paul Tol's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from coordinator import GroupState
+
+__all__ = [
+    "DUAL_COLOUR",
+    "INK",
+    "OUTSIDE_COLOUR",
+    "STATE_COLOURS",
+    "STILL_COLOUR",
+    "THEME",
+    "UNOWNED_COLOUR",
+    "member_colours",
+]
+
+#: Neighbours in this list are far apart: assignors give neighbours to neighbours.
+_MEMBERS = (
+    *("#77AADD", "#EEDD88", "#44BB99", "#C3B1E1", "#BBCC33"),
+    *("#5B8DB8", "#FFC3D0", "#99DDFF", "#AAAA44"),
+)
+#: With each lap through the list, colours are so much darker, so members nine apart differ too.
+_DARKER = (1.0, 0.86, 0.93, 0.8)
+
+UNOWNED_COLOUR, DUAL_COLOUR = "#D81B2A", "#5B2A86"
+OUTSIDE_COLOUR, STILL_COLOUR = "#B9C0CA", "#4B5563"
+#: What is drawn on a member's colour, which is light on every page.
+INK = "#16202C"
+
+STATE_COLOURS: Mapping[str, str] = {
+    GroupState.STABLE.value: "#9BCFB0",
+    GroupState.PREPARING_REBALANCE.value: "#E8891C",
+    GroupState.COMPLETING_REBALANCE.value: "#F6D02F",
+    GroupState.EMPTY.value: "#B9C0CA",
+}
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+#: How charts look where no page says otherwise.
+THEME: Mapping[str, Any] = {
+    "background": "white",
+    "font": _FONT,
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start",
+        "fontSize": 13,
+        "subtitleFontSize": 11,
+        "subtitleColor": "#5B6470",
+    },
+    "axis": {"domain": False, "gridColor": "#E6E9EE", "tickColor": "#C5CBD3", "labelFontSize": 10},
+    "axisY": {"minExtent": 84, "maxExtent": 84, "labelLimit": 80, "ticks": False},
+    "legend": {"orient": "top", "title": None, "labelFontSize": 10, "symbolType": "square"},
+}
+
+
+def member_colours(clients: Sequence[str]) -> dict[str, str]:
+    """A colour for each consumer; the same names in the same order have the same colours."""
+    return {
+        client: _darker(_MEMBERS[n % len(_MEMBERS)], _DARKER[n // len(_MEMBERS) % len(_DARKER)])
+        for n, client in enumerate(clients)
+    }
+
+
+def _darker(colour: str, share: float) -> str:
+    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part * share):02X}" for part in parts)

@@ -1,0 +1,83 @@
+"""Charts as PNG and SVG, without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import vl_convert
+from attrs import evolve
+
+from groupsim.report.charts import CHARTS, Canvas, charts_worth_drawing
+from groupsim.report.frames import Frame, frames_of, lanes_of
+from groupsim.report.palette import THEME
+from groupsim.report.story import RunStory
+
+__all__ = ["as_png", "as_svg", "charts_of", "picture"]
+
+#: Pixels of a PNG for each of the chart's own: sharp on today's screens.
+_SCALE = 2.0
+_WIDTH = 760
+_WIDTH_OF_MANY = 330
+_HEIGHT_OF_MANY = 240
+#: So many runs stand beside one another.
+_COLUMNS = 3
+#: A page says this better; a picture of several runs leaves it out.
+_LEFT_OUT_OF_MANY = ("members",)
+
+Spec = dict[str, Any]
+
+
+def charts_of(run: RunStory, runs: Sequence[RunStory] = ()) -> Iterator[tuple[str, Spec]]:
+    """Every chart of a run by its name, with its data in it, on the scale of all these runs."""
+    lanes = lanes_of(runs or (run,))
+    canvas = Canvas(lanes=lanes, width=_WIDTH, has_window=False)
+    frames = frames_of(run, lanes)
+    for name in charts_worth_drawing(lanes):
+        yield name, _filled(CHARTS[name](canvas), frames)
+
+
+def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
+    """Runs side by side on one scale, each under its name and a line of words."""
+    lanes = lanes_of(runs)
+    is_one = len(runs) == 1
+    canvas = Canvas(
+        lanes=lanes,
+        width=_WIDTH if is_one else _WIDTH_OF_MANY,
+        height_max=360 if is_one else _HEIGHT_OF_MANY,
+        has_window=False,
+    )
+    names = [
+        name for name in charts_worth_drawing(lanes) if is_one or name not in _LEFT_OUT_OF_MANY
+    ]
+    columns: list[alt.VConcatChart] = []
+    frames: dict[str, Frame] = {}
+    for n, run in enumerate(runs):
+        prefix = f"run{n}_"
+        charts = [CHARTS[name](evolve(canvas, prefix=prefix)) for name in names]
+        words = [subtitles[n]] if n < len(subtitles) else []
+        title = alt.TitleParams(run.name, subtitle=words, fontSize=15, subtitleFontSize=12)
+        columns.append(
+            alt.vconcat(*charts, spacing=6, title=title).resolve_scale(color="independent")
+        )
+        frames.update({f"{prefix}{key}": rows for key, rows in frames_of(run, lanes).items()})
+    whole = alt.concat(*columns, columns=_COLUMNS, spacing=24).resolve_scale(color="independent")
+    return _filled(whole, frames)
+
+
+def _filled(chart: alt.LayerChart | alt.ConcatChart, frames: Mapping[str, Frame]) -> Spec:
+    spec: Spec = chart.to_dict()
+    spec["datasets"] = dict(frames)
+    spec["config"] = dict(THEME)
+    return spec
+
+
+def as_png(spec: Spec) -> bytes:
+    """A chart as PNG."""
+    return vl_convert.vegalite_to_png(spec, scale=_SCALE)
+
+
+def as_svg(spec: Spec) -> str:
+    """A chart as SVG."""
+    return vl_convert.vegalite_to_svg(spec)
