@@ -19,6 +19,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from spark_bridge.errors import NoSparkSession, UnsuitableJava
@@ -99,6 +100,7 @@ def cluster_session(
 
 def remote_session(url: str) -> SparkSession:
     """A session of a Spark Connect server, such as sc://host:15002; it needs no Java here."""
+    _hush()
     try:
         refuse_a_dead_server(url)
         remote = SparkSession.builder.remote(url)
@@ -113,6 +115,12 @@ def remote_session(url: str) -> SparkSession:
         raise NoSparkSession(f"there is no Spark Connect server at {url}: {first_line}") from error
 
 
+def _hush() -> None:
+    """Keep pyspark from writing what it raises to stderr as well, as JSON with its whole stack."""
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+
+
 def _refuse_another_master(running: SparkSession, master: str) -> None:
     if (its_own := running.conf.get("spark.master")) != master:
         raise NoSparkSession(
@@ -121,6 +129,7 @@ def _refuse_another_master(running: SparkSession, master: str) -> None:
 
 
 def _started(settings: Mapping[str, str], app_name: str) -> SparkSession:
+    _hush()
     conf = SparkConf(loadDefaults=False).setAppName(app_name).setAll(list(settings.items()))
     # What the JVM says while it starts would drown ours; it is kept for the case that it fails.
     with tempfile.TemporaryFile() as words:
