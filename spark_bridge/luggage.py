@@ -39,18 +39,24 @@ def travel(spark: SparkSession) -> None:
 
 @cache
 def luggage() -> Path:
-    """The archive, named by its content: the same packages give the same bytes."""
-    packed = io.BytesIO()
-    with ZipFile(packed, "w") as archive:
-        for name, file in _files():
-            archive.writestr(ZipInfo(name), file.read_bytes(), ZIP_DEFLATED)
-    digest = sha256(packed.getvalue()).hexdigest()[:16]
+    """The archive of all that travels, named by its content."""
+    content = packed(*OURS, *OTHERS)
     # Executors may ask the driver for it as long as there is a session.
     folder = Path(mkdtemp(prefix="groupsim-luggage-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = folder / f"groupsim-{digest}.zip"
-    path.write_bytes(packed.getvalue())
+    path = folder / f"groupsim-{sha256(content).hexdigest()[:16]}.zip"
+    path.write_bytes(content)
     return path
+
+
+def packed(*packages: str) -> bytes:
+    """The files of some packages as an archive; the same files give the same bytes."""
+    content = io.BytesIO()
+    with ZipFile(content, "w") as archive:
+        for package in sorted(packages):
+            for name, file in _files_of(package):
+                archive.writestr(ZipInfo(name), file.read_bytes(), ZIP_DEFLATED)
+    return content.getvalue()
 
 
 def _works_here(spark: SparkSession) -> bool:
@@ -60,15 +66,14 @@ def _works_here(spark: SparkSession) -> bool:
     return is_classic and (spark.conf.get("spark.master") or "").startswith("local")
 
 
-def _files() -> Iterator[tuple[str, Path]]:
-    """Every file to pack, under its name in the archive, in the order of these names."""
-    for package in sorted((*OURS, *OTHERS)):
-        spec = find_spec(package)
-        assert spec is not None, f"{package} is not installed"
-        if spec.submodule_search_locations is None:
-            yield f"{package}.py", Path(str(spec.origin))
-            continue
-        folder = Path(spec.submodule_search_locations[0])
-        for file in sorted(folder.rglob("*")):
-            if file.suffix in _KINDS_OF_FILE:
-                yield f"{package}/{file.relative_to(folder).as_posix()}", file
+def _files_of(package: str) -> Iterator[tuple[str, Path]]:
+    """Every file of a package or module, under its name in the archive, in a fixed order."""
+    spec = find_spec(package)
+    assert spec is not None, f"{package} is not installed"
+    if spec.submodule_search_locations is None:
+        yield f"{package}.py", Path(str(spec.origin))
+        return
+    folder = Path(spec.submodule_search_locations[0])
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in _KINDS_OF_FILE:
+            yield f"{package}/{file.relative_to(folder).as_posix()}", file
