@@ -225,7 +225,9 @@ def _broken(result: RunResult) -> Iterator[str]:
         if not each.holds:
             moment = result.moment_of(each)
             where = "" if moment is None else f": look at {moment}"
-            yield f"expected {each.text}, but it is {each.figure}{where}"
+            # A sum of seconds has digits that mean nothing.
+            figure = round(each.figure, 3) if isinstance(each.figure, float) else each.figure
+            yield f"expected {each.text}, but it is {figure}{where}"
     yield from map(str, result.violations)
 
 

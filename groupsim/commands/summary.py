@@ -197,7 +197,8 @@ def _print_verdict(voice: Voice, result: RunResult) -> None:
         word, style = ("pass", "green") if each.holds else ("FAIL", "bold red")
         moment = result.moment_of(each)
         where = "" if moment is None else f"; look at {moment}"
-        told = f"  {each.text}  (it was {each.figure}{where})"
+        figure = each.figure if isinstance(each.figure, str) else number(each.figure)
+        told = f"  {each.text}  (it was {figure}{where})"
         voice.show(Text.assemble("  ", (word, style), told))
         if moment is not None and result.path is not None:
             voice.line(f"        {timeline_command(result.path, moment)}")
