@@ -22,6 +22,7 @@ from simulation.events import SCHEMA_VERSION
 from simulation.run_directory import EVENTS_FOLDER, RUN_FILE, RunFile, read_run_file
 from spark_bridge import schemas
 from spark_bridge.errors import NoRuns, SchemaVersionRefused, TwoRunsOfOneName
+from spark_bridge.urls import url_of
 
 
 @frozen
@@ -76,8 +77,7 @@ def find_runs(path: str | Path) -> Found:
 def read_events(spark: SparkSession, path: str | Path | Found) -> DataFrame:
     """One row per event of the runs at a path, in the columns of docs/events.md."""
     found = path if isinstance(path, Found) else find_runs(path)
-    # Spark may have another working directory, and a cluster another idea of where paths lead.
-    folders = [f"file://{(run.path / EVENTS_FOLDER).resolve()}" for run in found.runs]
+    folders = [url_of(run.path / EVENTS_FOLDER) for run in found.runs]
     return spark.read.schema(schemas.EVENTS).parquet(*folders)
 
 

@@ -120,8 +120,9 @@ def _refuse_old_files(out: Path, names: Sequence[str]) -> None:
 
 
 def _write(frame: DataFrame, path: Path, kind: str) -> None:
-    # On a cluster, a path alone might lead to a file system that we do not see.
-    target = f"file://{path.resolve()}"
+    from spark_bridge.urls import url_of  # noqa: PLC0415 - as above
+
+    target = url_of(path)
     if kind == "parquet":
         frame.write.parquet(target)
         return

@@ -26,6 +26,7 @@ from spark_bridge import columns as c
 from spark_bridge import schemas
 from spark_bridge.errors import SweepRefused
 from spark_bridge.sweeps.sweep import Sweep
+from spark_bridge.urls import url_of
 
 SWEEP_FILE = "sweep.json"
 _RESULTS, _RUNS, _LOCK = "results", "runs", ".lock"
@@ -79,7 +80,7 @@ class SweepFolder:
 
     def read(self, spark: SparkSession) -> DataFrame:
         """One row per run that has been played, whichever chunk it came in."""
-        rows = spark.read.schema(schemas.SWEEP_RESULTS).parquet(str(self.results.resolve()))
+        rows = spark.read.schema(schemas.SWEEP_RESULTS).parquet(url_of(self.results))
         return rows.select(*schemas.SWEEP_RESULTS.names)
 
 

@@ -23,6 +23,7 @@ from spark_bridge.luggage import travel
 from spark_bridge.sweeps.folder import Workshop
 from spark_bridge.sweeps.playing import Manner, PlayRuns
 from spark_bridge.sweeps.sweep import planned_runs, settings_frame
+from spark_bridge.urls import url_of
 
 #: So many tasks for each core in a chunk: the fewer, the cheaper; the more, the sooner it is whole.
 _TASKS_PER_CORE = 2
@@ -98,7 +99,7 @@ class _Job:
             allow_python=sweep.allow_python,
             runs=str(folder.runs.resolve()) if sweep.keeps_events else None,
         )
-        place = str(self.workshop.place_of(chunk).resolve())
+        place = url_of(self.workshop.place_of(chunk))
         planned = planned_runs(self.settings, sweep, chunk, self.tasks)
         results = planned.mapInArrow(PlayRuns(manner), schemas.SWEEP_RESULTS)
         results.write.mode("overwrite").parquet(place)
