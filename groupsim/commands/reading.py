@@ -100,7 +100,8 @@ def _time(text: str, option: str) -> int:
 def _print_lines(recording: Recording, witness: Witness, told: Sequence[Line]) -> None:
     voice = Voice()
     if not told:
-        voice.say("nothing is told of that part of the run")
+        end_ms = recording[-1].at_ms if len(recording) else 0
+        voice.say(f"nothing is told of that part of the run, which ends at {in_time(end_ms)}")
         return
     heading, *texts = page(told, recording, witness.names)
     voice.line(heading)

@@ -64,7 +64,7 @@ def _events(recording: Recording, progress: Reporter) -> Iterator[dict[str, Any]
 def _beside(path: Path) -> Iterator[IO[str]]:
     """A file in the making, which takes its place when it is whole and leaves nothing otherwise."""
     if path.is_dir():
-        raise SimulationError(f"{path} is a folder, and a trace is a file: {path / 'trace.json'}")
+        raise SimulationError(f"{path} is a folder: name a file, such as {path / 'trace.json'}")
     with NamedTemporaryFile(
         "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}-", delete=False
     ) as file:

@@ -89,6 +89,26 @@ def test_rows_that_differ_in_their_partition_are_one_line():
     ]
 
 
+@pytest.mark.parametrize(("last", "told"), [(8, "1 record"), (9, "2 records")])
+def test_records_of_several_partitions_are_counted(last, told):
+    rows = [
+        Row(
+            seq=seq,
+            at_ms=0,
+            kind="records_returned",
+            run="a-run",
+            client="ada",
+            topic="orders",
+            partition=seq,
+            offset=7 if seq == 1 else 0,
+            end_offset=last if seq == 1 else 0,
+        )
+        for seq in (1, 2)
+    ]
+
+    assert clause_of(Names(), *rows) == f"ada is handed {told} of orders-1 and orders-2"
+
+
 def test_many_partitions_are_counted():
     rows = a_recording(
         *(
