@@ -257,7 +257,7 @@ class Measurer:
         """What the rows so far come to; what is open counts up to the last row, or to this time."""
         now_ms = self._until_ms if until_ms is None else until_ms
         lags = self._lags.lags(now_ms)
-        refused = self._deaths.refused
+        accepted, refused = self._deaths.accepted, self._deaths.refused
         rebalances = tuple(self._rebalances.rebalances(now_ms))
         deaths = tuple(self._deaths.deaths())
         return Measures(
@@ -270,7 +270,7 @@ class Measurer:
             lag={place: records for place, (records, _) in lags.items()},
             lag_s=_all_seconds({place: ms for place, (_, ms) in lags.items()}),
             deaths=deaths,
-            commits={member: self._deaths.accepted[member] for member in self._rosters.seen},
+            commits={member: accepted[member] for member in (*self._rosters.seen, *accepted)},
             commits_refused={
                 member: dict(refused.get(member, {})) for member in (*self._rosters.seen, *refused)
             },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from simulation.events import EventKind, WorldEventKind
@@ -11,6 +11,7 @@ from spark_bridge.lives import with_lives
 from spark_bridge.names import name_of, with_names
 from spark_bridge.timeline import until_the_end
 from spark_bridge.values import AFTER_ALL, or_false, or_zero
+from spark_bridge.windows import before, in_order, so_far
 
 _COMMITTED, _REMOVED = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
 _WRITTEN, _FAILED = WorldEventKind.WRITE_COMMITTED.value, EventKind.WRITE_FAILED.value
@@ -18,6 +19,7 @@ _LOADED = EventKind.GROUP_LOADED.value
 _REFUSED, _REPEATED = EventKind.COMMIT_REFUSED.value, WorldEventKind.COMMITS_REPEATED.value
 _COMMIT_FAILED = WorldEventKind.COMMIT_FAILED.value
 _ANSWERED = WorldEventKind.REPLY_SENT.value
+_PROCESSED = WorldEventKind.RECORDS_PROCESSED.value
 _A_MEMBER = (c.RUN, c.GROUP, c.CLIENT)
 _PLACE = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
 
@@ -47,29 +49,110 @@ def commits_refused(events: DataFrame) -> DataFrame:
 
 
 def commits(events: DataFrame) -> DataFrame:
-    """One row per member that ever committed: how its commits fared, and how often they came.
+    """One row per member that ever committed or processed: how its commits fared and how late.
 
     `accepted` counts requests, `repeated` among them the automatic ones that found nothing new;
     `unanswered` are those whose member never heard of the answer. `per_s` is the rate of accepted
-    ones over the whole run.
+    ones over the whole run. `uncommitted` is by how many records the committed position of a
+    partition was behind what the member had processed, at worst, and `uncommitted_ms` how long a
+    record that it had processed waited for somebody's commit.
     """
+    counts = (c.ACCEPTED, c.REPEATED, c.REFUSED, c.UNANSWERED)
+    until_ms = F.coalesce(F.col(c.UNTIL_MS), F.col(c.ENDED_MS))
+    return (
+        until_the_end(events)
+        .transform(_counts)
+        .join(until_the_end(events).transform(_behind), on=list(_A_MEMBER), how="outer")
+        .select(
+            *_A_MEMBER,
+            *(or_zero(F.col(name)).alias(name) for name in counts),
+            (or_zero(F.col(c.ACCEPTED)) * 1_000 / until_ms).alias(c.PER_S),
+            *(or_zero(F.col(name)).alias(name) for name in (c.UNCOMMITTED, c.UNCOMMITTED_MS)),
+        )
+    )
+
+
+def _counts(events: DataFrame) -> DataFrame:
+    """One row per member that ever committed: how often, and with what answers."""
     kind, is_repeat = F.col(c.KIND), F.col(c.KIND) == _REPEATED
     is_answer = (kind == _ANSWERED) & (F.col(c.REQUEST) == "OffsetCommit")
     is_good = is_answer & (F.col(c.ERROR) == "NONE")
-    accepted = F.count_if(is_good) + or_zero(F.sum(F.when(is_repeat, F.col(c.COUNT))))
+    repeated = or_zero(F.sum(F.when(is_repeat, F.col(c.COUNT))))
     has_no_answer = (kind == _COMMIT_FAILED) & F.col(c.ERROR).endswith("Exception")
     return (
-        until_the_end(events)
-        .where(is_good | kind.isin(_REPEATED, _REFUSED, _COMMIT_FAILED))
+        events.where(is_good | kind.isin(_REPEATED, _REFUSED, _COMMIT_FAILED))
         .transform(_by_client, events)
         .groupBy(*_A_MEMBER)
         .agg(
-            accepted.alias(c.ACCEPTED),
-            or_zero(F.sum(F.when(is_repeat, F.col(c.COUNT)))).alias(c.REPEATED),
+            (F.count_if(is_good) + repeated).alias(c.ACCEPTED),
+            repeated.alias(c.REPEATED),
             F.count_if(kind == _REFUSED).alias(c.REFUSED),
             F.count_distinct(F.when(has_no_answer, F.col(c.CAUSE))).alias(c.UNANSWERED),
-            (accepted * 1_000 / F.max(c.UNTIL_MS)).alias(c.PER_S),
+            F.max(c.UNTIL_MS).alias(c.UNTIL_MS),
         )
+    )
+
+
+def _behind(events: DataFrame) -> DataFrame:
+    """One row per member that processed anything: how far commits were behind it at worst.
+
+    Where commits go back, or the offset is forgotten, what was processed before waits no longer.
+    """
+    kind, last = F.col(c.KIND), F.col(c.LAST)
+    is_commit, is_work, place = kind == _COMMITTED, kind == _PROCESSED, (*_PLACE, c.LIFE)
+    reached = F.when(is_commit, F.col(c.OFFSET)).otherwise(F.col(c.END_OFFSET))
+    change = F.when(~is_work, F.struct(F.when(is_commit, F.col(c.OFFSET)).alias(c.OFFSET)))
+    is_break = (kind == _REMOVED) | or_false(is_commit & (F.col(c.OFFSET) < last[c.OFFSET]))
+    later = in_order(*place).rowsBetween(1, Window.unboundedFollowing)
+    first = F.first(F.when(is_work, F.col(c.OFFSET)), ignorenulls=True)
+    covered_ms = F.min(F.when(is_commit, F.col(c.AT_MS))).over(_at_least(*place, c.ROUND))
+    until_ms = F.least(
+        F.coalesce(F.col(c.COVERED_MS), F.col(c.BROKEN_MS), F.col(c.LIFE_ENDED)[c.AT_MS]),
+        F.col(c.UNTIL_MS),
+    )
+    known = F.coalesce(last[c.OFFSET], F.col(c.FIRST))
+    return (
+        events.transform(_work_and_commits)
+        .withColumns(
+            {
+                c.REACHED: reached,
+                c.LAST: F.last(change, ignorenulls=True).over(before(*place)),
+            }
+        )
+        .withColumns(
+            {
+                c.ROUND: F.count_if(is_break).over(so_far(*place)),
+                c.BROKEN_MS: F.min(F.when(is_break, F.col(c.AT_MS))).over(later),
+            }
+        )
+        .withColumns({c.FIRST: first.over(so_far(*place, c.ROUND)), c.COVERED_MS: covered_ms})
+        .where(is_work)
+        .groupBy(*_A_MEMBER)
+        .agg(
+            F.greatest(F.max(F.col(c.REACHED) - known), F.lit(0)).alias(c.UNCOMMITTED),
+            F.greatest(F.max(until_ms - F.col(c.AT_MS)), F.lit(0)).alias(c.UNCOMMITTED_MS),
+            F.max(c.UNTIL_MS).alias(c.ENDED_MS),
+        )
+    )
+
+
+def _work_and_commits(events: DataFrame) -> DataFrame:
+    """What was processed, what was committed and what was forgotten of partitions."""
+    is_work = (F.col(c.KIND) == _PROCESSED) & F.col(c.CLIENT).isNotNull()
+    return (
+        events.where(is_work | (F.col(c.KIND) == _REMOVED))
+        .unionByName(events.transform(kept_commits), allowMissingColumns=True)
+        .where(F.col(c.GROUP).isNotNull() & F.col(c.PARTITION).isNotNull())
+        .transform(with_lives, events)
+    )
+
+
+def _at_least(*keys: str) -> WindowSpec:
+    """The rows with these keys that reach as far as the present one."""
+    return (
+        Window.partitionBy(*keys)
+        .orderBy(c.REACHED)
+        .rangeBetween(Window.currentRow, Window.unboundedFollowing)
     )
 
 

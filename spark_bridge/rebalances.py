@@ -12,9 +12,10 @@ from pyspark.sql import functions as F
 
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
+from spark_bridge.late_members import late_members
 from spark_bridge.names import in_names, name_of, with_names
 from spark_bridge.timeline import until_the_end
-from spark_bridge.values import or_false
+from spark_bridge.values import or_false, said
 from spark_bridge.windows import all_of, before, in_order, so_far
 
 _PREPARING, _COMPLETING, _DEAD = "PreparingRebalance", "CompletingRebalance", "Dead"
@@ -40,7 +41,8 @@ def rebalances(events: DataFrame) -> DataFrame:
     """One row per rebalance of a group: cause, phases, who held it, what it moved.
 
     `seq` is the row in which the group left its rest. A rebalance that the run's end cut off is
-    open: `ended_ms` and `ended_in` are null, and its phases and `duration_ms` count up to the end.
+    open: `ended_ms` and `ended_in` are null, its phases and `duration_ms` count up to the end, and
+    `awaited` says whom it waits for.
     """
     courses = events.transform(_courses)
     return (
@@ -52,6 +54,7 @@ def rebalances(events: DataFrame) -> DataFrame:
         .agg(*_told())
         .join(courses.transform(_moved), on=list(_A_COURSE), how="left")
         .transform(_with_triggers, events)
+        .join(F.broadcast(events.transform(late_members)), on=list(_A_GROUP), how="left")
         .select(*_shown())
     )
 
@@ -176,18 +179,23 @@ def _hold_of_joins() -> Column:
 
 def _hold_of_sync() -> Column:
     """The phase of assignments waits for the leader, unless somebody ends it first."""
-    ending, opened = F.col(c.ENDING), F.col(c.OPENED)
-    leader = F.concat(F.lit("leader "), name_of(opened[c.LEADER]))
-    is_known = ~opened[c.STARTS] & opened[c.LEADER].isNotNull()
+    ending = F.col(c.ENDING)
     until = F.concat(F.lit("until "), in_names(_before(ending[c.DETAIL], _CLIENT_REASON)))
     hold = _hold(
-        F.when(is_known, leader).otherwise("the leader"),
+        _leader(),
         F.when(ending[c.STATE] == _PREPARING, until).otherwise("which assigned"),
         ending[c.AT_MS],
         ending[c.SEQ],
     )
     is_sync = F.col(c.TURNS) & (F.col(c.STATE) == _COMPLETING) & F.col(c.IS_MOVING)
     return F.when(is_sync & ending.isNotNull(), hold)
+
+
+def _leader() -> Column:
+    """Who led the group when the present phase began."""
+    opened = F.col(c.OPENED)
+    is_known = ~opened[c.STARTS] & opened[c.LEADER].isNotNull()
+    return F.when(is_known, said("leader ", name_of(opened[c.LEADER]))).otherwise("the leader")
 
 
 # --- the whole of it ---
@@ -226,6 +234,7 @@ def _told() -> list[Column]:
         _sum(is_phase & is_sync, synced_ms - F.col(c.AT_MS)).alias(c.AWAITING_LEADER_MS),
         _sum(is_phase & is_sync, ended_ms - synced_ms).alias(c.SYNCING_MS),
         F.max(c.HOLD).alias(c.HOLD),
+        F.max_by(F.when(F.col(c.OPENED)[c.STATE] == _COMPLETING, _leader()), c.SEQ).alias(c.LEADER),
         _of(says_deadline, F.col(c.AT_MS) + F.col(c.DURATION_MS)).alias(c.DEADLINE_MS),
     ]
 
@@ -237,12 +246,24 @@ def _shown() -> list[Column]:
     phases = (c.PHASES, c.AWAITING_JOINS_MS, c.AWAITING_LEADER_MS, c.SYNCING_MS)
     return [
         *map(F.col, (*names, c.ENDED_IN)),
+        F.when(F.col(c.ENDED_IN).isNull(), _awaited()).alias(c.AWAITED),
         duration_ms.alias(c.DURATION_MS),
         *map(F.col, (c.GENERATION, c.PROTOCOL, c.MEMBERS, *phases)),
         *(hold[name].alias(name) for name in of_a_hold),
         F.col(c.DEADLINE_MS),
         F.coalesce(F.col(c.MOVED), F.lit(0).cast("bigint")).alias(c.MOVED),
     ]
+
+
+def _awaited() -> Column:
+    """Whom a rebalance that goes on waits for, as far as rows tell."""
+    late, pending = (F.array_join(c.LATE, ", "), F.array_join(c.PENDING, ", "))
+    return (
+        F.when(F.col(c.LEADER).isNotNull(), said(F.col(c.LEADER), ", to assign"))
+        .when(late != "", said(late, ", to join"))
+        .when(pending != "", said("pending ", pending, ", to come back with the member id"))
+        .otherwise("the initial delay, which gathers the first members")
+    )
 
 
 def _with_triggers(told: DataFrame, events: DataFrame) -> DataFrame:

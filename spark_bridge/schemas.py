@@ -112,7 +112,7 @@ REBALANCES = StructType(
         *_of_events(c.RUN, c.GROUP, c.SEQ),
         *_texts(c.TRIGGER, c.REASON, c.CLIENT_REASON),
         *_numbers(c.STARTED_MS, c.ENDED_MS),
-        *_texts(c.ENDED_IN),
+        *_texts(c.ENDED_IN, c.AWAITED),
         *_of_events(c.DURATION_MS, c.GENERATION, c.PROTOCOL),
         *_numbers(c.MEMBERS),
         StructField(c.PHASES, ArrayType(StructType(REBALANCE_PHASES.fields[3:]))),
@@ -159,6 +159,7 @@ GENERATIONS = StructType(
         *_of_events(c.RUN, c.GROUP, c.SEQ, c.GENERATION),
         *_texts(c.LEADER),
         *_of_events(c.PROTOCOL),
+        StructField(c.VOTES, MapType(StringType(), ArrayType(StringType()))),
         *_numbers(c.MEMBERS, c.STARTED_MS, c.STABLE_MS),
     ]
 )
@@ -174,7 +175,11 @@ REQUEST_LATENCY = StructType(
 )
 
 HEARTBEATS = StructType(
-    [*_of_events(c.RUN, c.GROUP, c.CLIENT), *_numbers(c.BEATS, c.REFUSED, c.EXPIRED)]
+    [
+        *_of_events(c.RUN, c.GROUP, c.CLIENT),
+        *_numbers(c.BEATS, c.REFUSED, c.EXPIRED),
+        *_numbers(c.SESSION_TIMEOUT_MS, c.LONGEST_SILENCE_MS, c.MARGIN_MS, c.NEAR_MISSES),
+    ]
 )
 
 COMMITS = StructType(
@@ -182,6 +187,7 @@ COMMITS = StructType(
         *_of_events(c.RUN, c.GROUP, c.CLIENT),
         *_numbers(c.ACCEPTED, c.REPEATED, c.REFUSED, c.UNANSWERED),
         StructField(c.PER_S, DoubleType()),
+        *_numbers(c.UNCOMMITTED, c.UNCOMMITTED_MS),
     ]
 )
 

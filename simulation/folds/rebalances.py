@@ -259,10 +259,10 @@ class RebalanceFold:
         roster = self.rosters.of(group)
         late = [self.rosters.name(each) for each in roster.members if each not in roster.joined]
         if late:
-            return f"{', '.join(late)}, to join"
+            return f"{', '.join(sorted(late))}, to join"
         pending = [self.rosters.name(each) for each in self._pending.get(group, {})]
         if pending:
-            return f"pending {', '.join(pending)}, to come back with the member id"
+            return f"pending {', '.join(sorted(pending))}, to come back with the member id"
         return "the initial delay, which gathers the first members"
 
     def _hold(self, course: Course, hold: Hold) -> None:

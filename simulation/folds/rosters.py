@@ -114,18 +114,22 @@ class Rosters:
         if row.member is not None and row.client is not None:
             self._names[row.member] = row.client
 
+    def _note_member(self, row: Row) -> None:
+        self.seen[Member(row.group or "", self.name(row.member))] = None
+
     def _on_member_added(self, row: Row) -> None:
         self._note_name(row)
         roster = self.of(row.group)
         roster.members[row.member or ""] = row.client
         roster.joined.add(row.member or "")
-        self.seen[Member(row.group or "", self.name(row.member))] = None
+        self._note_member(row)
 
     def _on_member_rejoined(self, row: Row) -> None:
         self.of(row.group).joined.add(row.member or "")
 
     def _on_member_replaced(self, row: Row) -> None:
         self._note_name(row)
+        self._note_member(row)
         old, roster = replaced_id(row), self.of(row.group)
         _replace(roster.members, old, row)
         if row.state == _STABLE:

@@ -442,6 +442,21 @@ def test_a_commit_whose_write_failed_is_not_accepted():
     assert measure(rows).commits == {ADA: 1}
 
 
+def test_commits_count_for_a_member_that_came_in_place_of_another():
+    replaced = {"client": "bea", "detail": "it replaced ada-1"}
+    answer = {"client": "bea", "request": "OffsetCommit", "error": "NONE"}
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(E.MEMBER_REPLACED, 10, **replaced),
+        an_event(W.REPLY_SENT, 20, **answer),
+    )
+
+    measures = measure(rows)
+
+    assert measures.commits == {ADA: 0, BEA: 1}
+    assert measures.values("commits_refused") == {ADA: 0, BEA: 0}
+
+
 def test_commits_are_told_for_each_second_of_the_run():
     rows = a_recording(
         an_event(E.MEMBER_ADDED, 0, client="ada", count=1),

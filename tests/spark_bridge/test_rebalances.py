@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import functions as F
 
 from simulation.events import EventKind, Row, WorldEventKind
-from simulation.measures import Rebalance
+from simulation.measures import Rebalance, measure
 from spark_bridge import columns as c
 from spark_bridge import schemas
 from spark_bridge.rebalances import rebalance_phases, rebalances
@@ -11,6 +12,10 @@ from tests.spark_bridge.frames import an_event, events, rows_of
 
 ASSIGNED, RECEIVED = WorldEventKind.PARTITION_ASSIGNED, WorldEventKind.REQUEST_RECEIVED
 PREPARING, COMPLETING, STABLE = "PreparingRebalance", "CompletingRebalance", "Stable"
+
+#: So many rows make a run that can be looked at often.
+SMALL = 5_000
+PENDING_CAT = "pending cat, to come back with the member id"
 
 pytestmark = pytest.mark.spark
 
@@ -25,6 +30,19 @@ def given(at_ms: int, client: str, partition: int) -> Row:
 
 def added(at_ms: int, client: str) -> Row:
     return an_event(EventKind.MEMBER_ADDED, at_ms, client=client, member=f"{client}-1")
+
+
+def rejoined(at_ms: int, client: str) -> Row:
+    return an_event(EventKind.MEMBER_REJOINED, at_ms, client=client, member=f"{client}-1")
+
+
+def id_given(at_ms: int, client: str) -> Row:
+    return an_event(EventKind.MEMBER_ID_GIVEN, at_ms, client=client, member=f"{client}-1")
+
+
+def completed(at_ms: int) -> Row:
+    """A generation begins."""
+    return moves_to(COMPLETING, at_ms, "everyone has joined")
 
 
 def joins_over(at_ms: int, detail: str) -> Row:
@@ -69,6 +87,7 @@ def test_a_rebalance_has_a_cause_phases_a_holder_and_moves(spark):
         c.STARTED_MS: 10,
         c.ENDED_MS: 50,
         c.ENDED_IN: STABLE,
+        c.AWAITED: None,
         c.DURATION_MS: 40,
         c.GENERATION: 2,
         c.PROTOCOL: "range",
@@ -100,6 +119,34 @@ def test_a_rebalance_that_the_end_cuts_off_is_open_and_counts_up_to_the_end(spar
     assert rows_of(found.transform(rebalance_phases), c.STATE, c.STARTED_MS, c.ENDED_MS) == [
         (PREPARING, 10, 90)
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "awaited"),
+    [
+        ((added(0, "ada"), added(0, "bea")), "the initial delay, which gathers the first members"),
+        ((id_given(20, "cat"),), PENDING_CAT),
+        ((added(0, "ada"), completed(5), added(6, "bea")), "ada, to join"),
+        ((added(0, "ada"), added(0, "bea"), completed(5), id_given(6, "cat")), "ada, bea, to join"),
+        ((added(0, "ada"), completed(5), rejoined(6, "ada"), id_given(7, "cat")), PENDING_CAT),
+    ],
+)
+def test_a_wait_for_joins_that_goes_on_says_whom_it_waits_for(spark, rows, awaited):
+    frame = events(spark, *rows, moves_to(PREPARING, 10, "member cat-1 joined", count=1))
+
+    assert rows_of(frame.transform(rebalances), c.AWAITED) == [(awaited,)]
+
+
+def test_a_wait_for_the_assignment_that_goes_on_waits_for_the_leader(spark):
+    frame = events(
+        spark,
+        added(0, "ada"),
+        an_event(EventKind.LEADER_ELECTED, 0, member="ada-1"),
+        moves_to(PREPARING, 10, "member ada-1 joined", count=1),
+        moves_to(COMPLETING, 20, "everyone has joined"),
+    )
+
+    assert rows_of(frame.transform(rebalances), c.AWAITED) == [("leader ada, to assign",)]
 
 
 def test_a_coordinator_that_gives_the_group_up_ends_its_rebalance(spark):
@@ -170,6 +217,34 @@ def test_rebalances_of_recorded_runs_are_those_of_the_measures(recorded):
     ]
 
 
+def test_rebalances_that_are_cut_off_wait_for_whom_the_measures_say(spark, recorded):
+    cuts = [
+        (run, f"{run} up to {each.seq + more}", each.seq + more)
+        for run, measures in recorded.measures.items()
+        if len(recorded.rows[run]) < SMALL
+        for each in measures.rebalances
+        for more in (0, 8)
+    ]
+
+    whole = recorded.events.withColumnRenamed(c.RUN, c.NAME)
+    named = spark.createDataFrame(cuts, [c.NAME, c.RUN, c.END_SEQ])
+    frame = whole.join(named, on=c.NAME).where(F.col(c.SEQ) <= F.col(c.END_SEQ))
+
+    found = frame.select(*schemas.EVENTS.names).transform(rebalances)
+    expected = sorted(
+        (name, each.group, each.seq, each.awaited)
+        for run, name, until in cuts
+        for each in measure(recorded.rows[run][:until]).rebalances
+        if each.awaited
+    )
+    is_open = F.col(c.AWAITED).isNotNull()
+    assert rows_of(found.where(is_open), c.RUN, c.GROUP, c.SEQ, c.AWAITED) == expected
+    assert {words.rsplit(", ", 1)[1] for *_, words in expected} == {
+        *("to join", "to assign", "to come back with the member id"),
+        "which gathers the first members",
+    }
+
+
 def told(row: object) -> tuple[object, ...]:
     """A row of the frame, in the words of the fold."""
     names = [name for name in schemas.REBALANCES.names if name not in NOT_MEASURED]
@@ -185,7 +260,14 @@ def measured(run: str, each: Rebalance) -> tuple[object, ...]:
     hold = (None,) * 4 if held is None else (held.who, held.why, held.started_ms, held.ended_ms)
     return (
         *(run, each.group, each.seq, each.cause, each.client_reason, each.started_ms),
-        *(each.ended_in, each.duration_ms, each.generation, each.protocol, each.members),
+        *(
+            each.ended_in,
+            each.awaited,
+            each.duration_ms,
+            each.generation,
+            each.protocol,
+            each.members,
+        ),
         [(phase.state, phase.started_ms, phase.ended_ms) for phase in each.phases],
         *(*hold, each.deadline_ms, each.moved),
     )
