@@ -39,9 +39,7 @@ def needing_spark(verb: str) -> Iterator[None]:
         raise SimulationError(f"Spark says: {str(error).strip().splitlines()[0]}") from error
 
 
-def session_at(
-    voice: Voice, master: str | None, remote: str | None, *, usual: str = "local[2]"
-) -> SparkSession:
+def session_at(voice: Voice, master: str | None, remote: str | None) -> SparkSession:
     """A session at a master or of a Connect server; without either, on this machine."""
     from spark_bridge import session  # noqa: PLC0415 - as above
 
@@ -50,7 +48,7 @@ def session_at(
             return session.remote_session(remote)
         if master is not None:
             return session.cluster_session(master)
-        return session.local_session(master=usual)
+        return session.local_session()
 
 
 @contextmanager

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from spark_bridge.sweeps.folder import SweepFolder
     from spark_bridge.sweeps.sweep import Sweep
 
-#: A sweep has the whole machine, unless it is told where to work.
-_USUAL_MASTER = "local[*]"
+#: For each setting, unless told.
 USUAL_SEEDS = 100
 
 
@@ -128,10 +127,10 @@ def _answer(
 
     if grid is None:
         folder = read_folder(wish.out)
-        spark = session_at(voice, wish.master, wish.remote, usual=_USUAL_MASTER)
+        spark = session_at(voice, wish.master, wish.remote)
     else:
         refuse_another(wish.out, _sweep(wish, grid))  # before Spark is started for nothing
-        spark = session_at(voice, wish.master, wish.remote, usual=_USUAL_MASTER)
+        spark = session_at(voice, wish.master, wish.remote)
         folder = _played(voice, wish, grid, spark)
     kept, runs = folder.runs_kept(), folder.sweep.runs
     if not kept:
