@@ -327,7 +327,7 @@ def test_progress_has_a_rate_and_an_estimate():
 
 def test_a_short_run_has_no_progress_in_a_file(capsys):
     clock = iter([0.0, 0.5, 1.9]).__next__
-    with Reporter(Voice().talk, "eager", clock) as progress:
+    with Reporter(Voice().talk, "eager", clock=clock) as progress:
         progress(1_000, 9_000)
         progress(2_000, 9_000)
 
@@ -336,7 +336,7 @@ def test_a_short_run_has_no_progress_in_a_file(capsys):
 
 def test_a_long_run_says_now_and_then_how_far_it_is(capsys):
     clock = iter([0.0, 2.5, 3.0, 13.0]).__next__
-    with Reporter(Voice().talk, "eager", clock) as progress:
+    with Reporter(Voice().talk, "eager", clock=clock) as progress:
         for now_ms in (1_000, 2_000, 3_000):
             progress(now_ms, 9_000)
 

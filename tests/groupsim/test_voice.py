@@ -47,8 +47,14 @@ def stranger(tmp_path_factory):
     rows = rows_of(a_death)
     with ParquetSink(path) as sink:
         for row in rows:
-            names = {"client": row.client, "topic": row.topic, "group": row.group}
-            sink.take(evolve(row, **{key: f"{name}{EVIL}" for key, name in names.items() if name}))
+            sink.take(
+                evolve(
+                    row,
+                    client=row.client and f"{row.client}{EVIL}",
+                    topic=row.topic and f"{row.topic}{EVIL}",
+                    group=row.group and f"{row.group}{EVIL}",
+                )
+            )
         told_of_it = {"events": len(rows)}
         sink.finish(RunFile(run="run", scenario={}, seed=1, versions={}, outcome=told_of_it))
     return path
