@@ -70,7 +70,7 @@ def _is_expiry() -> Column:
 
 def _worst_silences(events: DataFrame) -> DataFrame:
     """One row per member: its longest silence, the least margin, and the near misses."""
-    silences, timeout_ms = F.col(c.SILENCE_MS), F.col(c.SESSION_TIMEOUT_MS)
+    silences, timeout_ms = F.col(c.SILENCE_MS), F.col(c.TIMEOUT_MS)
     longest_ms = F.array_max(silences)
     near = F.filter(silences, lambda silence: silence * 3 >= timeout_ms * 2)
     near_misses = F.when(~_is_expiry(), F.greatest(F.size(near), F.lit(0)))
@@ -137,7 +137,8 @@ def _with_silences(signs: DataFrame, events: DataFrame) -> DataFrame:
         F.array_max(F.transform(some, lambda load: load[c.AT_MS]))
         for some in (F.filter(c.LOADS, lambda load: load[c.SEQ] < F.col(c.SEQ)), F.col(c.LOADS))
     )
-    since_ms = F.greatest(F.max(c.SIGN_TO_MS).over(before(*_A_MEMBER)), load_ms)
+    last_ms = F.max(c.SIGN_TO_MS).over(before(*_A_MEMBER))
+    since_ms = F.when(last_ms.isNotNull(), F.greatest(last_ms, load_ms))
     is_last = F.lead(c.SEQ).over(in_order(*_A_MEMBER)).isNull()
     stays = is_last & ~F.col(c.IS_OVER) & ~kind.isin(*_PARKED) & ~_is_expiry()
     heard_ms = F.greatest(F.max(c.SIGN_TO_MS).over(so_far(*_A_MEMBER)), last_load_ms)
@@ -149,10 +150,15 @@ def _with_silences(signs: DataFrame, events: DataFrame) -> DataFrame:
         F.greatest(F.col(c.SIGN_FROM_MS) - since_ms, F.lit(0))
     )
     after_ms = F.when(stays, F.col(c.UNTIL_MS) - heard_ms)
-    return signs.join(F.broadcast(loads), on=[c.RUN, c.GROUP], how="left").withColumns(
-        {
-            c.SILENCE_MS: F.array_compact(F.array(before_ms, apart_ms, after_ms)),
-            c.SESSION_TIMEOUT_MS: F.last(timeout_ms, ignorenulls=True).over(so_far(*_A_MEMBER)),
-            c.CLIENT: F.first(c.CLIENT, ignorenulls=True).over(so_far(*_A_MEMBER)),
-        }
+    return (
+        signs.join(F.broadcast(loads), on=[c.RUN, c.GROUP], how="left")
+        .withColumns(
+            {
+                c.SILENCE_MS: F.array_compact(F.array(before_ms, apart_ms, after_ms)),
+                c.TIMEOUT_MS: F.last(timeout_ms, ignorenulls=True).over(so_far(*_A_MEMBER)),
+                c.CLIENT: F.first(c.CLIENT, ignorenulls=True).over(so_far(*_A_MEMBER)),
+            }
+        )
+        # Whoever never joined has no session to lose.
+        .where(F.col(c.TIMEOUT_MS).isNotNull())
     )

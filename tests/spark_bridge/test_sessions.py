@@ -4,6 +4,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from simulation.events import EventKind, Row, WorldEventKind
+from simulation.folds.places import by_kind
+from simulation.folds.rosters import Rosters
 from spark_bridge import columns as c
 from spark_bridge import schemas
 from spark_bridge.deaths import detections
@@ -131,3 +133,30 @@ def test_deaths_in_recorded_runs_are_those_of_the_measures(recorded):
         for run, measures in recorded.measures.items()
         for death in measures.deaths
     )
+
+
+def test_sessions_in_recorded_runs_are_those_of_the_rosters(recorded):
+    found = recorded.events.transform(member_sessions)
+
+    names = (c.RUN, c.GROUP, c.MEMBER, c.FROM_SEQ, c.TO_SEQ)
+    assert rows_of(found, *names) == sorted(
+        (run, *session) for run, rows in recorded.rows.items() for session in sessions_in(rows)
+    )
+
+
+def sessions_in(rows: list[Row]) -> list[tuple[str, str, int, int | None]]:
+    """From when to when the simulator's own roster has each member."""
+    rosters = Rosters()
+    handlers = by_kind([rosters])
+    since: dict[tuple[str, str], int] = {}
+    told: list[tuple[str, str, int, int | None]] = []
+    for row in rows:
+        for handle in handlers.get(row.kind, ()):
+            handle(row)
+        now = (
+            set() if row.group is None else {(row.group, m) for m in rosters.of(row.group).members}
+        )
+        gone = [key for key in since if key[0] == row.group and key not in now]
+        told += [(*key, since.pop(key), row.seq) for key in gone]
+        since |= {key: row.seq for key in now if key not in since}
+    return told + [(*key, from_seq, None) for key, from_seq in since.items()]
