@@ -51,13 +51,6 @@ class Slice:
     facts: Mapping[str, Any] = field(factory=dict)
 
 
-class Origin(NamedTuple):
-    """Where an arrow may begin: in the slice that this row began, at this time."""
-
-    seq: int
-    at_ms: int
-
-
 @define(eq=False)
 class _Beginnings:
     """Which row began what, for slices that are told by their times only."""
@@ -120,7 +113,6 @@ class Trace:
     _members: MemberTracks = field(factory=MemberTracks, init=False)
     _beginnings: _Beginnings = field(factory=_Beginnings, init=False)
     _numbers: _Numbers = field(factory=_Numbers, init=False)
-    _times: dict[int, int] = field(factory=dict, init=False)
     _causes: list[int | None] = field(factory=list, init=False)
     _handlers: dict[str, tuple[Handler, ...]] = field(init=False)
     _until_ms: int = field(default=0, init=False)
@@ -133,8 +125,6 @@ class Trace:
         """Learn from the next row, and tell what happened at its moment only."""
         self._until_ms = row.at_ms
         self._causes.append(row.cause)
-        if row.kind == WorldEventKind.TIMER_FIRED.value:
-            self._times[row.seq] = row.at_ms
         for handle in self._handlers.get(row.kind, ()):
             handle(row)
         yield from map(self._instant, self._members.instants())
@@ -228,26 +218,20 @@ class Trace:
     def _arrows(self, slices: Sequence[Slice]) -> Iterator[Event]:
         """From what led to a slice to the slice, where they are on different tracks."""
         begun = {each.seq: each for each in slices if each.seq is not None}
-        origins = {seq: Origin(seq, each.from_ms) for seq, each in begun.items()}
-        # A session that is over is the doing of what its member was by then.
-        for timer, seq in self._members.silences.items():
-            origins[timer] = Origin(seq, self._times[timer])
-        nearest = _Nearest(self._causes, origins)
+        # A session that is over is the doing of what its member was by then; and that its group
+        # rebalances is what a member is told, though no row of the group's led to it.
+        sources = {seq: seq for seq in begun} | self._members.silences
+        nearest = _Nearest(self._causes, sources)
         number = 0
         for seq, each in begun.items():
-            # That the group rebalances is what a member is told, though no row led to it.
-            state = begun.get(self._members.told.get(seq, 0))
-            origin = nearest.before(seq) if state is None else Origin(state.seq or 0, each.from_ms)
-            source = None if origin is None else begun.get(origin.seq)
-            if origin is None or source is None or source.track == each.track:
+            source = begun.get(self._members.told.get(seq) or nearest.before(seq) or 0)
+            if source is None or source.track == each.track:
                 continue
             number += 1
-            # An arrow begins inside its slice, and viewers take the end for outside.
-            leaves_us = min(origin.at_ms * _US, source.to_ms * _US - 1)
-            arrow = {"id": number, "name": "led to", "cat": "cause"}
-            yield {"ph": "s", **arrow, **self._numbers.of(source.track), "ts": leaves_us}
-            arrives = {"ts": each.from_ms * _US, "bp": "e"}
-            yield {"ph": "f", **arrow, **self._numbers.of(each.track), **arrives}
+            # Both ends are at beginnings: Perfetto binds an end to what began last on its track.
+            for end, at in (({"ph": "s"}, source), ({"ph": "f", "bp": "e"}, each)):
+                arrow = {**end, "id": number, "name": "led to", "cat": "cause"}
+                yield {**arrow, **self._numbers.of(at.track), "ts": at.from_ms * _US}
 
 
 @define(eq=False)
@@ -255,20 +239,21 @@ class _Nearest:
     """The nearest row on the way back from another at which an arrow may begin."""
 
     causes: Sequence[int | None]
-    origins: Mapping[int, Origin]
-    _known: dict[int, Origin | None] = field(factory=dict, init=False)
+    #: By such rows: the row that began the slice which the arrow leaves.
+    sources: Mapping[int, int]
+    _known: dict[int, int | None] = field(factory=dict, init=False)
 
-    def before(self, seq: int) -> Origin | None:
-        """Where an arrow to what this row began comes from."""
+    def before(self, seq: int) -> int | None:
+        """The row that began the slice from which an arrow to what this row began comes."""
         passed: list[int] = []
-        found: Origin | None = None
+        found: int | None = None
         at = self.causes[seq - 1]
         while at is not None:
             if at in self._known:
                 found = self._known[at]
                 break
-            if at in self.origins:
-                found = self.origins[at]
+            if at in self.sources:
+                found = self.sources[at]
                 break
             passed.append(at)
             at = self.causes[at - 1]

@@ -97,6 +97,19 @@ def test_slices_of_a_track_last_and_do_not_overlap(tale):
 
 
 @EVERY_TALE
+def test_an_arrow_s_end_is_bound_to_the_slice_that_begins_there(tale):
+    # Perfetto reads events in the order of time, then of the file, and binds an end to whatever
+    # slice or instant began last on its track.
+    last = {}
+    for each in sorted(events(tale), key=lambda each: each.get("ts", 0)):
+        track = (each["pid"], each.get("tid"))
+        if each["ph"] in ("X", "i"):
+            last[track] = each
+        elif each["ph"] in ("s", "f"):
+            assert (last[track]["ph"], last[track]["ts"]) == ("X", each["ts"])
+
+
+@EVERY_TALE
 def test_both_ends_of_an_arrow_are_inside_slices_of_different_tracks(tale):
     names, slices = track_names(tale), slices_on(tale)
     starts, ends = of_kind(tale, "s"), of_kind(tale, "f")
