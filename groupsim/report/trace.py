@@ -88,9 +88,13 @@ class _Numbers:
 
     def of(self, track: Track) -> Event:
         """The numbers of a track, the same each time."""
-        pid = self._processes.setdefault(track.process, len(self._processes) + 1)
-        tid = self._threads.setdefault(track, len(self._threads) + 1)
+        # No number is given twice: a thread that had its process's would be its main thread.
+        pid = self._processes.setdefault(track.process, self._next())
+        tid = self._threads.setdefault(track, self._next())
         return {"pid": pid, "tid": tid}
+
+    def _next(self) -> int:
+        return len(self._processes) + len(self._threads) + 1
 
     def names(self) -> Iterator[Event]:
         """What the tracks are called, and in which order they stand."""

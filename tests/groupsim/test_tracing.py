@@ -133,6 +133,9 @@ def test_every_event_has_the_fields_that_viewers_ask_for(tale):
         assert (each["pid"], each["tid"]) in names
         assert isinstance(each["ts"], int)
         assert each["name"]
+    assert len({number for numbers in names for number in numbers}) == len(names) + len(
+        {pid for pid, _ in names}
+    )
     assert {each["s"] for each in of_kind(tale, "i")} == {"t"}
     assert {each["ph"] for each in events(tale)} == {"X", "i", "s", "f", "M"}
 
