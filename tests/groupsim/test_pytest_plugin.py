@@ -6,6 +6,7 @@ import json
 import re
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -264,9 +265,34 @@ def test_help_names_its_flags_and_its_marker(pytester):
     assert "@pytest.mark.groupsim(seed=..., settings={...})" in markers
 
 
-# --- its page ---
+# --- its page, and the tour ---
 
-PAGE = Path(__file__).parents[2] / "docs" / "pytest.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "pytest.md"
+STARTER = files("groupsim.commands") / "starter.yaml"
+
+
+def the_tour_s_test(pytester, *, expecting=()):
+    """The test file that the tour shows, beside a starter file that expects this besides."""
+    starter = STARTER.read_text(encoding="utf-8")
+    expected = "".join(f"\n  - {bound}" for bound in expecting)
+    code = (DOCS / "tour.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    pytester.makefile(
+        ".yaml", mine=starter.replace("\n  - lost == 0", f"\n  - lost == 0{expected}")
+    )
+    pytester.makepyfile(test_mine=code)
+    return pytester.runpytest_inprocess()
+
+
+def test_the_test_of_the_tour_passes(pytester):
+    the_tour_s_test(pytester).assert_outcomes(passed=1)
+
+
+def test_the_test_of_the_tour_fails_at_the_bound_that_the_tour_proposes(pytester):
+    result = the_tour_s_test(pytester, expecting=["detection_s < 40"])
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*detection_s < 40*", "*session timer of checkout-2 fires*"])
 
 
 def test_the_page_shows_what_its_first_example_reports(pytester):
