@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +18,6 @@ SPARK_HOME = Path(pyspark.__file__).parent
 DEADLINE_S = 300
 _LOOKS_EACH_S = 0.1
 _LAST_WORDS = 3_000
-_ENDS_WITHIN_S = 10
 
 
 @frozen
@@ -46,6 +43,11 @@ class Daemon:
             assert monotonic() < until, f"{self.log.name} never said {pattern!r}:\n{text}"
 
 
+#: Starts the rest of its words, and ends them, itself and whoever they started as soon as they end
+#: or its own input does. The latter happens however the test run ends, even by SIGKILL.
+_GUARD = '("$@" </dev/null; kill -KILL 0) & read -r _; kill -KILL 0'
+
+
 @contextmanager
 def running(
     log: Path, program: str, words: Sequence[str], environment: Mapping[str, str]
@@ -53,24 +55,13 @@ def running(
     """A program of PySpark's `bin` folder; it and all its children end with the block."""
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [str(SPARK_HOME / "bin" / program), *words],
-            stdin=subprocess.DEVNULL,
+            ["sh", "-c", _GUARD, "sh", str(SPARK_HOME / "bin" / program), *words],  # noqa: S607
+            stdin=subprocess.PIPE,
             stdout=out,
             stderr=out,
             env=environment,
             start_new_session=True,
         )
-    try:
+    # To leave the block is to close its input, and to wait.
+    with process:
         yield Daemon(process, log)
-    finally:
-        # Whoever it started, such as executors, is in its process group.
-        _signal_group(process, signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_ENDS_WITHIN_S)
-        _signal_group(process, signal.SIGKILL)
-        process.wait()
-
-
-def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, number)

@@ -50,37 +50,48 @@ def test_a_scenario_plays_on_the_workers_as_it_does_here(seen):
     assert seen["there"] == [seen["here"]] * on_the_workers.TASKS
 
 
-def words_of_the_page(place: str) -> list[object]:
-    """What docs/cluster.md gives to groupsim to ask this place, about a run of ours."""
-    [command] = [each for each in commands_of(PAGE) if place in each]
-    _, verb, _, *words = command.split()
-    return [verb, directory_of(a_death), *words]
+def shown(start: str, place: str) -> list[object]:
+    """The words of the command with which docs/cluster.md asks this place, without the place."""
+    [command] = [each for each in commands_of(PAGE) if each.startswith(start) and place in each]
+    return list(command.split()[1:-1])
 
 
 @pytest.fixture(scope="module")
 def local_tables(spark: SparkSession) -> str:
-    """The tables of the page's question, as a session on this machine shows them."""
+    """The tables of a run, as a session on this machine shows them."""
     assert (spark.conf.get("spark.master") or "").startswith("local")
-    *question, _, _ = words_of_the_page("spark://head:7077")
-    shown = groupsim(*question)
-    assert shown.exit_code == 0, shown.stderr
-    return shown.stdout
+    analyze, _, *question, _ = shown("groupsim analyze", "spark://head:7077")
+    answer = groupsim(analyze, directory_of(a_death), *question)
+    assert answer.exit_code == 0, answer.stderr
+    return answer.stdout
 
 
 def test_a_cluster_shows_the_tables_that_this_machine_does(cluster, local_tables):
-    *question, flag, _ = words_of_the_page("spark://head:7077")
+    analyze, _, *question = shown("groupsim analyze", "spark://head:7077")
 
-    ended = cluster.call(*GROUPSIM, *question, flag, cluster.master)
+    ended = cluster.call(*GROUPSIM, analyze, directory_of(a_death), *question, cluster.master)
 
     assert (ended.returncode, ended.stdout) == (0, local_tables), ended.stderr
 
 
 def test_a_connect_server_shows_the_tables_that_this_machine_does(connect, local_tables):
-    *question, flag, _ = words_of_the_page("sc://head:15002")
+    analyze, _, *question = shown("groupsim analyze", "sc://head:15002")
 
-    ended = connect.call(*GROUPSIM, *question, flag, connect.remote)
+    ended = connect.call(*GROUPSIM, analyze, directory_of(a_death), *question, connect.remote)
 
     assert (ended.returncode, ended.stdout) == (0, local_tables), ended.stderr
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_sweep_on_a_cluster_is_the_sweep_on_this_machine(cluster, tmp_path):
+    sweep, scenario, *question, _, _, flag = shown("groupsim sweep", "spark://head:7077")
+    here = groupsim(sweep, scenario, *question, "--out", tmp_path / "here")
+
+    words = (sweep, scenario, *question, "--out", tmp_path / "there", flag, cluster.master)
+    ended = cluster.call(*GROUPSIM, *words)
+
+    assert (ended.returncode, ended.stdout) == (here.exit_code, here.stdout), ended.stderr
+    assert here.exit_code == 0, here.stderr
 
 
 def test_a_master_without_room_for_us_is_told_in_time(cluster):
