@@ -35,12 +35,16 @@ def shown_output(page: Path) -> list[str]:
     return [line for block in found for line in block.splitlines()]
 
 
+def goes_to_a_cluster(command: str) -> bool:
+    return re.search(r" --(master spark|remote sc)://", command) is not None
+
+
 def is_played_elsewhere(command: str) -> bool:
     """tests/scenarios/test_shipped.py plays every shipped scenario, whole.
 
     tests/cluster/ has a cluster and a Connect server, and asks them what docs/cluster.md asks.
     """
-    if re.search(r" --(master spark|remote sc)://", command):
+    if goes_to_a_cluster(command):
         return True
     found = re.fullmatch(r"groupsim run (\w+)", command)
     return found is not None and found[1] in shipped()
@@ -48,7 +52,7 @@ def is_played_elsewhere(command: str) -> bool:
 
 def needs_spark(page: Path) -> bool:
     commands = [each for each in commands_of(page) if not is_played_elsewhere(each)]
-    return any(command.startswith("groupsim analyze") for command in commands)
+    return any(command.startswith(("groupsim analyze", "groupsim sweep")) for command in commands)
 
 
 SHOWING = [
