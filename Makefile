@@ -17,7 +17,7 @@ demo: setup ## compare a rolling deploy's variants, and print what Spark makes o
 
 # Two tests at a time, those on Spark one after the other: plain `pytest` runs all in turn.
 test: setup lint ## lint, then run every test
-	@scripts/java.sh $(PY) -m pytest -n 2 --dist loadgroup
+	@scripts/java.sh scripts/chromium.sh $(PY) -m pytest -n 2 --dist loadgroup
 
 lint: $(SET_UP) ## check style, format and types
 	$(PY) -m ruff check

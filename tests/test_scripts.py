@@ -1,8 +1,9 @@
-"""How `scripts/java.sh` chooses a Java; each stands here as a small program that names its home."""
+"""How scripts choose a Java and a Chromium; each stands here as a small program."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -42,6 +43,51 @@ def test_a_command_runs_under_the_chosen_java(tmp_path):
     printed = java_script("printenv", "JAVA_HOME", java_home=named, path=named)
 
     assert printed == str(named)
+
+
+def test_a_chromium_that_is_named_comes_before_the_one_on_the_path(tmp_path):
+    named = a_program(tmp_path / "named")
+
+    assert chromium_script(CHROMIUM=str(named)) == str(named)
+
+
+def test_a_chromium_that_does_not_run_is_passed_over(tmp_path):
+    broken = a_program(tmp_path / "broken", status=1)
+    on_path = a_program(tmp_path / "bin" / "chromium")
+
+    path = f"{on_path.parent}:{os.environ['PATH']}"
+    assert chromium_script(CHROMIUM=str(broken), PATH=path) == str(on_path)
+
+
+def test_a_command_runs_with_the_chosen_chromium(tmp_path):
+    named = a_program(tmp_path / "with a space")
+
+    assert chromium_script("printenv", "CHROMIUM", CHROMIUM=str(named)) == str(named)
+
+
+def test_a_command_runs_without_a_chromium_too_and_it_is_said(tmp_path):
+    for tool in ("bash", "dirname", "uname", "true"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
+
+    command = [str(ROOT / "scripts" / "chromium.sh"), "true"]
+    done = subprocess.run(
+        command, env={"PATH": str(tmp_path)}, check=True, capture_output=True, text=True
+    )
+
+    assert "The tests of pages are skipped" in done.stderr
+
+
+def a_program(path: Path, status: int = 0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\nexit {status}\n")
+    path.chmod(0o755)
+    return path
+
+
+def chromium_script(*arguments: str, **environment: str) -> str:
+    command = [str(ROOT / "scripts" / "chromium.sh"), *arguments]
+    variables = {**os.environ, "DRY_RUN": "1", **environment}
+    return subprocess.check_output(command, env=variables, text=True).strip()
 
 
 def a_java(home: Path, version: str) -> Path:

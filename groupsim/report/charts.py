@@ -58,7 +58,8 @@ class Canvas:
     height_max: int = 420
     #: What the names of its data begin with, where several runs share one picture.
     prefix: str = ""
-    has_window: bool = True
+    #: Whether it can be moved, zoomed and pointed at; on paper it cannot.
+    is_live: bool = True
     #: Whether lanes have their names beside them.
     has_names: bool = True
     #: A page has words for colours outside its charts.
@@ -75,6 +76,15 @@ class Canvas:
     def x(self, field: str) -> alt.X:
         """A time, on the axis that `finished` gives a chart."""
         return alt.X(f"{field}:T", title=None, scale=alt.Scale(type="utc"))
+
+    def pointed_at(
+        self, rows: alt.Chart, words: Mapping[str, str], told: list[alt.Tooltip]
+    ) -> alt.Chart:
+        """Rows that say what they are where a pointer stands, in words that are made of them."""
+        if not self.is_live:
+            return rows
+        chart: alt.Chart = rows.transform_calculate(**words).encode(tooltip=told)
+        return chart
 
     def _axis(self, *, has_labels: bool) -> alt.Chart:
         """Nothing to see, but what all charts have in common: the whole time, and its labels.
@@ -117,7 +127,7 @@ class Canvas:
     ) -> Chart:
         """Layers over one another, with the window on time and what it is set on."""
         first, *rest = layers
-        if self.has_window:
+        if self.is_live:
             window = alt.selection_interval(
                 name="window", bind="scales", encodings=["x"], zoom=_ZOOM_EVENT
             )
@@ -155,9 +165,9 @@ def groups_chart(canvas: Canvas) -> Chart:
     lanes = [*canvas.lanes.groups, *([FAULTS] if canvas.lanes.has_faults else [])]
     step = 18 if len(lanes) <= 3 else 13  # noqa: PLR2004 - a few have more room
     x, y = canvas.x("from_ms"), canvas.y(lanes, step)
+    told = _told("lane:group", "state", "rebalance", "generation", "members", "began", "lasted")
     states = (
-        canvas.on("states")
-        .transform_calculate(**_STRETCH)
+        canvas.pointed_at(canvas.on("states"), _STRETCH, told)
         .mark_rect(clip=True)
         .encode(
             x=x,
@@ -170,20 +180,16 @@ def groups_chart(canvas: Canvas) -> Chart:
                 if canvas.has_legend
                 else None,
             ),
-            tooltip=_told(
-                "lane:group", "state", "rebalance", "generation", "members", "began", "lasted"
-            ),
         )
     )
-    # What is shorter than a pixel is still there: an outline has a width of its own.
     busy = states.transform_filter("datum.rebalance !== null").mark_rect(
         clip=True, strokeWidth=0.8, stroke=STATE_COLOURS["PreparingRebalance"]
     )
+    told = _told("what:fault", "began", "ended", "lasted")
     faults = (
-        canvas.on("faults")
-        .transform_calculate(**_STRETCH)
+        canvas.pointed_at(canvas.on("faults"), _STRETCH, told)
         .mark_rect(clip=True, color=UNOWNED_COLOUR, opacity=0.75, stroke=UNOWNED_COLOUR)
-        .encode(x=x, x2="to_ms:T", y=y, tooltip=_told("what:fault", "began", "ended", "lasted"))
+        .encode(x=x, x2="to_ms:T", y=y)
     )
     return canvas.finished(
         "Group state", "", states, busy, faults, height=step * len(lanes), has_labels=False
@@ -199,29 +205,19 @@ def partitions_chart(canvas: Canvas) -> Chart:
     """Who had each partition when; where nobody did, and where two did."""
     lanes = canvas.lanes.partitions
     step = canvas.step(lanes, 16)
-    stays = (
-        canvas.on("ownership")
-        .transform_calculate(**_STRETCH)
-        .encode(x=canvas.x("from_ms"), x2="to_ms:T", y=canvas.y(lanes, step))
-    )
-    tooltip = _told("lane:partition", "kind:is", "who:by", "began", "ended", "lasted")
-    owned = (
-        stays.transform_filter(f"datum.kind == '{OWNED}'")
-        .mark_rect(clip=True)
-        .encode(
-            color=alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None),
-            tooltip=tooltip,
-        )
-    )
-    unowned = (
-        stays.transform_filter(f"datum.kind == '{UNOWNED}'")
-        .mark_rect(clip=True, color=UNOWNED_COLOUR, stroke=UNOWNED_COLOUR, strokeWidth=0.6)
-        .encode(tooltip=tooltip)
-    )
-    dual = (
-        stays.transform_filter(f"datum.kind == '{DUAL}'")
-        .mark_rect(clip=True, color=DUAL_COLOUR, stroke=DUAL_COLOUR, strokeWidth=0.6)
-        .encode(tooltip=tooltip)
+    told = _told("lane:partition", "kind:is", "who:by", "began", "ended", "lasted")
+    x, y = canvas.x("from_ms"), canvas.y(lanes, step)
+
+    def layer(kind: str) -> alt.Chart:
+        stays = canvas.on("ownership").transform_filter(f"datum.kind == '{kind}'")
+        return canvas.pointed_at(stays, _STRETCH, told).encode(x=x, x2="to_ms:T", y=y)
+
+    colour = alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None)
+    owned = layer(OWNED).mark_rect(clip=True).encode(color=colour)
+    # What is shorter than a pixel is still there: an outline has a width of its own.
+    unowned, dual = (
+        layer(kind).mark_rect(clip=True, color=colour, stroke=colour, strokeWidth=0.6)
+        for kind, colour in ((UNOWNED, UNOWNED_COLOUR), (DUAL, DUAL_COLOUR))
     )
     return canvas.finished(
         "Partitions",
@@ -238,35 +234,20 @@ def members_chart(canvas: Canvas) -> Chart:
     lanes = canvas.lanes.members
     step = canvas.step(lanes, 18)
     y = canvas.y(lanes, step)
-    stays = (
-        canvas.on("members")
-        .transform_calculate(**_STRETCH)
-        .encode(
-            x=canvas.x("from_ms"),
-            x2="to_ms:T",
-            y=y,
-            tooltip=_told("lane:member", "what:is", "began", "ended", "lasted"),
-        )
-    )
-    present = (
-        stays.transform_filter(f"datum.what == '{PRESENT}'")
-        .mark_rect(clip=True)
-        .encode(color=alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None))
-    )
-    others = [
-        stays.transform_filter(f"datum.what == '{what}'").mark_rect(clip=True, **look)
-        for what, look in _OTHERWISE.items()
-    ]
+    x, told = canvas.x("from_ms"), _told("lane:member", "what:is", "began", "ended", "lasted")
+
+    def layer(what: str) -> alt.Chart:
+        stays = canvas.on("members").transform_filter(f"datum.what == '{what}'")
+        return canvas.pointed_at(stays, _STRETCH, told).encode(x=x, x2="to_ms:T", y=y)
+
+    colour = alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None)
+    present = layer(PRESENT).mark_rect(clip=True).encode(color=colour)
+    others = [layer(what).mark_rect(clip=True, **look) for what, look in _OTHERWISE.items()]
+    told = _told("lane:member", "count:heartbeats", "began", "ended")
     beats = (
-        canvas.on("beats")
-        .transform_calculate(**_STRETCH)
+        canvas.pointed_at(canvas.on("beats"), _STRETCH, told)
         .mark_rule(clip=True, color=INK, opacity=0.55, strokeWidth=1.2, strokeDash=[1, 3])
-        .encode(
-            x=canvas.x("from_ms"),
-            x2="to_ms:T",
-            y=y,
-            tooltip=_told("lane:member", "count:heartbeats", "began", "ended"),
-        )
+        .encode(x=x, x2="to_ms:T", y=y)
     )
     is_roomy = step >= _ROOMY
     return canvas.finished(
@@ -296,25 +277,18 @@ _OTHERWISE: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _moments(canvas: Canvas, y: alt.Y) -> alt.Chart:
-    return (
-        canvas.on("marks")
-        .transform_calculate(**_MOMENT)
-        .encode(
-            x=canvas.x("at_ms"),
-            y=y,
-            tooltip=_told("lane:member", "what", "count:times", "at", "detail"),
-        )
-    )
+def _moments(canvas: Canvas, y: alt.Y, what: str) -> alt.Chart:
+    told = _told("lane:member", "what", "count:times", "at", "detail")
+    marks = canvas.on("marks").transform_filter(f"datum.what == '{what}'")
+    return canvas.pointed_at(marks, _MOMENT, told).encode(x=canvas.x("at_ms"), y=y)
 
 
 def _commits(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
-    moments = _moments(canvas, y)
     return [
-        moments.transform_filter(f"datum.what == '{COMMITTED}'").mark_tick(
+        _moments(canvas, y, COMMITTED).mark_tick(
             clip=True, orient="vertical", thickness=1, size=step * 0.45, color=INK, opacity=0.75
         ),
-        moments.transform_filter(f"datum.what == '{REFUSED}'").mark_tick(
+        _moments(canvas, y, REFUSED).mark_tick(
             clip=True, orient="vertical", thickness=2, size=step * 0.9, color=UNOWNED_COLOUR
         ),
     ]
@@ -322,8 +296,7 @@ def _commits(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
 
 def _crashes(canvas: Canvas, y: alt.Y, step: int) -> alt.Chart:
     size = max(12, min(70, step * 4))
-    crashes: alt.Chart = _moments(canvas, y).transform_filter(f"datum.what == '{CRASHED}'")
-    marked: alt.Chart = crashes.mark_point(
+    marked: alt.Chart = _moments(canvas, y, CRASHED).mark_point(
         clip=True, shape=_A_CROSS, size=size, stroke=UNOWNED_COLOUR, strokeWidth=2
     )
     return marked
@@ -341,16 +314,14 @@ def lag_chart(canvas: Canvas) -> Chart:
     x = canvas.x("at_ms")
     told = _told("lane:partition", "lag:records behind", "at")
     each = (
-        canvas.on("lag")
-        .transform_calculate(**_MOMENT)
+        canvas.pointed_at(canvas.on("lag"), _MOMENT, told)
         .mark_line(clip=True, strokeWidth=0.8, color="#7C8694", opacity=0.6)
-        .encode(x=x, y=y, detail="lane:N", tooltip=told)
+        .encode(x=x, y=y, detail="lane:N")
     )
     worst = (
-        canvas.on("worst")
-        .transform_calculate(**_MOMENT)
+        canvas.pointed_at(canvas.on("worst"), _MOMENT, told)
         .mark_line(clip=True, strokeWidth=1.6, point={"size": 14, "opacity": 0}, color="#3B6FB6")
-        .encode(x=x, y=y, detail="group:N", tooltip=_told("group", "lane:partition", "lag", "at"))
+        .encode(x=x, y=y, detail="group:N")
     )
     return canvas.finished(
         "Lag, in records",

@@ -64,12 +64,14 @@
       config: look(),
       downloadFileName: `${page.runs[run].name}-${chart}`,
       mode: "vega-lite",
+      renderer: "canvas", // ten thousand stretches would be as many elements
       tooltip: { theme: dark.matches ? "dark" : "light" },
     });
     const signal = Object.keys(view.getState().signals).find((name) => /^window_(from|at)_ms$/.test(name));
     const chartNow = { view, signal, shown: whole };
     drawn.set(slot, chartNow);
-    view.addSignalListener(signal, (_, value) => {
+    // The chart in a card shows the whole, whatever the others show.
+    if (signal) view.addSignalListener(signal, (_, value) => {
       const now = value ? value.map(Number) : whole;
       chartNow.shown = now;
       if (String(now) !== String(shown)) show(now);
@@ -85,7 +87,7 @@
 
   const catchUp = (slot) => {
     const chart = drawn.get(slot);
-    if (!chart || String(chart.shown) === String(shown)) return;
+    if (!chart || !chart.signal || String(chart.shown) === String(shown)) return;
     chart.shown = shown;
     chart.view.signal(chart.signal, shown === whole ? null : shown).runAsync();
   };
@@ -93,6 +95,7 @@
   // Dragging moves many charts: once for each picture of the screen is enough.
   const show = (window) => {
     shown = String(window) === String(whole) ? whole : window;
+    document.body.dataset.window = shown.map(Math.round).join("-");
     if (frame !== null) return;
     frame = requestAnimationFrame(() => {
       frame = null;

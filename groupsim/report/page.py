@@ -56,7 +56,9 @@ def page(runs: Sequence[RunStory]) -> str:
     lanes = lanes_of(runs)
     canvas = Canvas(lanes=lanes, has_legend=False)
     specs = {name: _described(CHARTS[name](canvas)) for name in charts_worth_drawing(lanes)}
-    card = _described(partitions_chart(evolve(canvas, height_max=_CARD_HEIGHT, has_names=False)))
+    card = _described(
+        partitions_chart(evolve(canvas, height_max=_CARD_HEIGHT, has_names=False, is_live=False))
+    )
     first = runs[0].scenario
     return _template().render(
         title=first.get("title") or first.get("name") or runs[0].name,

@@ -45,6 +45,8 @@ STATE_COLOURS: Mapping[str, str] = {
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 #: How charts look where no page says otherwise.
 THEME: Mapping[str, Any] = {
+    # A description of each mark for those who cannot see would be most of an SVG.
+    "aria": False,
     "background": "white",
     "font": _FONT,
     "view": {"stroke": None},

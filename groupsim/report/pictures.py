@@ -32,7 +32,7 @@ Spec = dict[str, Any]
 def charts_of(run: RunStory, runs: Sequence[RunStory] = ()) -> Iterator[tuple[str, Spec]]:
     """Every chart of a run by its name, with its data in it, on the scale of all these runs."""
     lanes = lanes_of(runs or (run,))
-    canvas = Canvas(lanes=lanes, width=_WIDTH, has_window=False)
+    canvas = Canvas(lanes=lanes, width=_WIDTH, is_live=False)
     frames = frames_of(run, lanes)
     for name in charts_worth_drawing(lanes):
         yield name, _filled(CHARTS[name](canvas), frames)
@@ -46,7 +46,7 @@ def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
         lanes=lanes,
         width=_WIDTH if is_one else _WIDTH_OF_MANY,
         height_max=360 if is_one else _HEIGHT_OF_MANY,
-        has_window=False,
+        is_live=False,
     )
     names = [
         name for name in charts_worth_drawing(lanes) if is_one or name not in _LEFT_OUT_OF_MANY

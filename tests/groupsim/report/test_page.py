@@ -1,0 +1,143 @@
+"""The page as text: nothing in it is fetched, nobody's name is part of it, and it is not large."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+from attrs import evolve
+
+from groupsim.report.answers import figures_that_differ, headline
+from groupsim.report.ownership import OWNED, UNOWNED, Stay
+from groupsim.report.page import page
+from groupsim.report.story import read_story
+from simulation.measures import Place
+from tests.groupsim.report.stories import WICKED, a_wicked_directory, story_of
+from tests.groupsim.runs import a_death, a_ghost, a_pause
+
+MEGABYTE = 1_000_000
+
+
+class Parts(HTMLParser):
+    """What a browser would make of a page: its elements, and the text outside of scripts."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self._inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_data(self, data):
+        if self._inside not in ("script", "style"):
+            self.text.append(data)
+
+    def handle_endtag(self, _tag):
+        self._inside = ""
+
+
+def data_of(html: str) -> Any:
+    (text,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL
+    )
+    return json.loads(text)
+
+
+def test_nothing_in_the_page_is_to_be_fetched():
+    elements = Parts(page([story_of(a_death)])).elements
+
+    links = [
+        value
+        for _, attributes in elements
+        for name, value in attributes.items()
+        if name in ("href", "src", "srcset", "action", "data") and value
+    ]
+    assert [link for link in links if not link.startswith(("#", "data:"))] == []
+    assert any("default-src 'none'" in str(each) for _, each in elements)
+
+
+def test_names_are_shown_and_never_part_of_the_page():
+    wicked = Parts(page([read_story(a_wicked_directory())]))
+    harmless = Parts(page([story_of(a_death)]))
+
+    assert WICKED in "".join(wicked.text)
+    scripts = [tag for tag, _ in wicked.elements].count("script")
+    assert scripts == [tag for tag, _ in harmless.elements].count("script")
+    assert "b" not in {tag for tag, _ in wicked.elements} - {tag for tag, _ in harmless.elements}
+
+
+def test_names_come_whole_to_the_charts():
+    data = data_of(page([read_story(a_wicked_directory())]))
+
+    assert f"{WICKED}orders-0" in data["runs"][0]["frames"]["ownership"]["lane"]["words"]
+
+
+def test_the_same_runs_give_the_same_bytes():
+    assert page([story_of(a_death)]) == page([story_of(a_death)])
+
+
+def test_every_rebalance_is_on_the_page_with_its_sentences_and_a_link_to_its_place():
+    html = page([story_of(a_death)])
+
+    text = " ".join("".join(Parts(html).text).split())
+    for told in story_of(a_death).rebalances:
+        assert f'href="#run-0-rebalance-{told.number}"' in html
+        assert f'id="run-0-rebalance-{told.number}"' in html
+        assert " ".join(told.sentences) in text
+
+
+def test_runs_stand_side_by_side_on_one_scale():
+    runs = [story_of(a_death), story_of(a_pause)]
+
+    html = page(runs)
+
+    data = data_of(html)
+    assert data["ended_ms"] == max(run.ended_ms for run in runs)
+    cards = [each for _, each in Parts(html).elements if each.get("data-chart") == "card"]
+    assert [card["data-run"] for card in cards] == ["0", "1"]
+
+
+def test_the_answer_of_one_run_begins_with_its_worst_partition():
+    first, *_ = headline([story_of(a_death)])
+
+    assert first == "orders-2 of checkout was without an owner for 45.4 s, the worst of all."
+
+
+def test_of_several_runs_those_numbers_come_first_that_differ():
+    runs = [story_of(a_death), story_of(a_ghost)]
+
+    names = figures_that_differ(runs)
+
+    assert len(names) == 3
+    assert names[0] == "sum(unowned_s)"
+    assert "lost" not in names
+
+
+def test_a_page_of_a_large_deploy_is_smaller_than_five_megabytes():
+    story = story_of(a_death)
+    # What fifty pods and a hundred partitions go through in fifteen minutes when each pod that
+    # goes or comes makes all of them stop, and three variants of it.
+    stays = [
+        Stay(
+            place=Place("checkout", "orders", partition),
+            kind=kind,
+            owners=owners,
+            from_ms=at_ms + n * 9_000,
+            to_ms=until_ms + n * 9_000,
+        )
+        for partition in range(100)
+        for n in range(100)
+        for kind, owners, at_ms, until_ms in (
+            (OWNED, (f"checkout-{(partition + n) % 50}",), 13, 9_000),
+            (UNOWNED, (), 0, 13),
+        )
+    ]
+    large = evolve(story, ownership=stays, ended_ms=900_000)
+
+    assert len(page([large] * 3).encode()) < 5 * MEGABYTE

@@ -1,0 +1,54 @@
+"""Charts without a browser."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+from groupsim.report.palette import DUAL_COLOUR, UNOWNED_COLOUR, member_colours
+from groupsim.report.pictures import as_png, as_svg, charts_of, picture
+from groupsim.report.story import read_story
+from tests.groupsim.report.stories import WICKED, a_wicked_directory, story_of
+from tests.groupsim.runs import a_death, a_pause
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts_of(svg: str) -> list[str]:
+    return [each.text or "" for each in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314 - ours
+
+
+def test_a_picture_has_the_names_of_its_runs_and_lanes():
+    svg = as_svg(picture([story_of(a_death), story_of(a_pause)], ["first", "second"]))
+
+    assert {"run", "first", "second", "orders-0", "checkout"} <= set(texts_of(svg))
+
+
+def test_a_gap_is_red_in_the_picture():
+    assert UNOWNED_COLOUR in as_svg(picture([story_of(a_death)]))
+
+
+def test_a_picture_can_be_a_png():
+    (_, groups), *_ = charts_of(story_of(a_death))
+
+    assert as_png(groups).startswith(b"\x89PNG")
+
+
+def test_each_chart_stands_by_itself_under_its_name():
+    assert [name for name, _ in charts_of(story_of(a_death))] == [
+        *("groups", "partitions", "members", "lag")
+    ]
+
+
+def test_names_are_text_in_a_picture():
+    svg = as_svg(picture([read_story(a_wicked_directory())]))
+
+    assert not list(ET.fromstring(svg).iter(f"{SVG}script"))  # noqa: S314 - ours
+    assert any(text.startswith(WICKED[:5]) for text in texts_of(svg))
+
+
+def test_fifty_members_have_colours_that_differ_from_their_neighbours_and_from_a_gap():
+    colours = list(member_colours([f"pod-{n}" for n in range(50)]).values())
+
+    assert all(one != other for one, other in pairwise(colours))
+    assert not {UNOWNED_COLOUR, DUAL_COLOUR} & set(colours)

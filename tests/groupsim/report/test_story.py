@@ -1,0 +1,142 @@
+"""What a report knows of a run is what its measures say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from groupsim.report.members import COMMITTED, CRASHED, MISSED, PRESENT, STILL
+from groupsim.report.ownership import DUAL, OWNED, UNOWNED
+from groupsim.report.story import natural
+from simulation.critical_path import Witness, explain
+from simulation.measures import Member, Place
+from tests.groupsim.report.stories import story_of
+from tests.groupsim.runs import a_death, a_ghost, a_pause, a_slow_member, rows_of
+
+TALES = [a_death, a_ghost, a_pause, a_slow_member]
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure"), [(UNOWNED, "unowned_s"), (DUAL, "dual_s")], ids=["unowned", "dual"]
+)
+@pytest.mark.parametrize("tale", TALES)
+def test_the_stretches_of_a_partition_add_up_to_its_measure(tale, kind, measure):
+    story = story_of(tale)
+
+    total: Counter[Place] = Counter()
+    for stay in story.ownership:
+        if stay.kind == kind:
+            total[stay.place] += stay.to_ms - stay.from_ms
+
+    measured = story.measures.values(measure)
+    assert {place: ms / 1_000 for place, ms in total.items()} == {
+        place: seconds for place, seconds in measured.items() if seconds
+    }
+
+
+@pytest.mark.parametrize("tale", TALES)
+def test_the_stretches_of_a_partition_follow_one_another_without_a_hole(tale):
+    lanes: dict[Place, list[tuple[int, int]]] = {}
+    for stay in story_of(tale).ownership:
+        lanes.setdefault(stay.place, []).append((stay.from_ms, stay.to_ms))
+
+    assert len(lanes) == 6
+    assert all(before[1] == after[0] for lane in lanes.values() for before, after in pairwise(lane))
+
+
+@pytest.mark.parametrize("tale", TALES)
+def test_the_highest_point_of_the_lag_is_its_measure(tale):
+    story = story_of(tale)
+
+    assert max(peak.lag for peak in story.worst["checkout"]) == story.measures.figure("lag")
+
+
+@pytest.mark.parametrize("tale", TALES)
+def test_no_curve_rises_above_the_lag_of_its_partition(tale):
+    story = story_of(tale)
+
+    tops = {place: max(lag for _, lag in points) for place, points in story.curves.items()}
+
+    assert tops == {place: story.measures.lag[place] for place in tops}
+    assert tops
+
+
+def test_a_dead_member_is_missed_until_its_session_is_over():
+    ada = [each for each in story_of(a_death).member_stays if each.member.client == "ada"]
+
+    assert [each.what for each in ada][-2:] == [PRESENT, MISSED]
+    (death,) = story_of(a_death).measures.deaths
+    assert (ada[-1].from_ms, ada[-1].to_ms) == (death.died_ms, death.removed_ms)
+
+
+def test_a_paused_member_stands_still_as_long_as_it_is_paused():
+    still = [each for each in story_of(a_pause).member_stays if each.what == STILL]
+
+    assert [(each.member.client, each.to_ms - each.from_ms) for each in still] == [("bea", 20_000)]
+
+
+def test_a_crash_is_marked_where_it_happened():
+    crashes = [mark for mark in story_of(a_death).marks if mark.what == CRASHED]
+
+    assert [(mark.member, mark.at_ms) for mark in crashes] == [(Member("checkout", "ada"), 30_000)]
+
+
+def test_commits_are_marked_and_those_of_one_moment_are_counted():
+    commits = [mark for mark in story_of(a_death).marks if mark.what == COMMITTED]
+
+    told = {"commit_acknowledged", "commits_repeated"}
+    rows = [row for row in rows_of(a_death) if row.kind in told]
+    assert sum(mark.count for mark in commits) == len(rows)
+    assert len(commits) < len(rows)
+
+
+def test_every_heartbeat_is_counted_once():
+    beats = sum(each.count for each in story_of(a_death).beats)
+
+    rows = rows_of(a_death)
+    quiet = sum(row.count or 0 for row in rows if row.kind == "heartbeats_answered")
+    others = sum(row.kind == "reply_received" and row.request == "Heartbeat" for row in rows)
+    assert beats == quiet + others > 0
+
+
+def test_the_states_of_a_group_are_those_of_its_rebalances():
+    story = story_of(a_death)
+
+    busy = [
+        (stay.state, stay.from_ms, stay.to_ms)
+        for stay in story.states
+        if stay.state in ("PreparingRebalance", "CompletingRebalance")
+    ]
+
+    phases = [
+        (phase.state, phase.started_ms, phase.ended_ms)
+        for told in story.rebalances
+        for phase in told.rebalance.phases
+        if phase.duration_ms
+    ]
+    assert busy == phases
+
+
+def test_a_rebalance_is_told_in_the_sentences_of_why():
+    last = story_of(a_death).rebalances[-1]
+
+    rows = rows_of(a_death)
+    assert last.sentences == explain(rows, last.rebalance, Witness.of(rows)).sentences
+
+
+def test_a_partition_goes_from_hand_to_hand_in_the_order_of_its_owners():
+    lane = [
+        (stay.kind, stay.owners)
+        for stay in story_of(a_death).ownership
+        if stay.place == Place("checkout", "orders", 0)
+    ]
+
+    assert lane == [(OWNED, ("ada",)), (UNOWNED, ()), (OWNED, ("bea",))]
+
+
+def test_names_are_in_the_order_of_people():
+    assert sorted(["pod-10", "pod-2", "a", "pod-1"], key=natural) == [
+        *("a", "pod-1", "pod-2", "pod-10")
+    ]
