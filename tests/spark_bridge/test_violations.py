@@ -281,25 +281,18 @@ def test_a_log_that_comes_near_breaks_nothing(found, name):
     assert check(rows_of(name, KEPT[name])) == ()
 
 
-def test_recorded_runs_are_without_violations_as_the_checkers_say(recorded):
-    found = recorded.events.transform(violations)
+def test_recorded_runs_and_random_worlds_are_without_violations(spark, recorded, tmp_path):
+    rows = [*recorded.rows.values(), *(play(seed, tmp_path / f"world-{seed}") for seed in WORLDS)]
+
+    found = recorded.events.unionByName(read_events(spark, tmp_path)).transform(violations)
 
     assert found.schema.simpleString() == schemas.VIOLATIONS.simpleString()
     assert found.collect() == []
-    assert [check(rows) for rows in recorded.rows.values()] == [()] * len(recorded.rows)
+    assert [check(of_run) for of_run in rows] == [()] * len(rows)
 
 
-def test_random_worlds_are_without_violations(spark, tmp_path):
-    for seed in WORLDS:
-        play(seed, tmp_path / f"world-{seed}")
-
-    found = read_events(spark, tmp_path).transform(violations)
-
-    assert found.collect() == []
-
-
-def play(seed: int, path: Path) -> None:
-    """Record a random world as a run."""
+def play(seed: int, path: Path) -> list[Row]:
+    """Record a random world as a run, and give its rows."""
     world, sink = draw_world(seed), MemorySink()
     sim = prepare(world, sink=sink)
     sim.run_for(world.runs_for_ms())
@@ -308,3 +301,4 @@ def play(seed: int, path: Path) -> None:
         for row in sink.rows:
             file.take(evolve(row, run=path.name))
         file.finish(RunFile(run=path.name, scenario={}, seed=seed, versions={}, outcome={}))
+    return sink.rows
