@@ -44,7 +44,7 @@ TABLES: Mapping[str, str] = {
     "events":            "an event, as docs/events.md has it",
     "states":            "a stay of a group in a state",
     "sessions":          "a stretch in which a group counted on a member, and why it ended",
-    "generations":       "a generation of a group: leader, protocol, members",
+    "generations":       "a generation of a group: leader, protocol, who voted for what, members",
     "rebalances":        "a rebalance: cause, phases, who held it, what it moved",
     "phases":            "a phase of a rebalance",
     "critical_paths":    "a step of a rebalance's critical path: what it waited for, how long",
@@ -52,8 +52,8 @@ TABLES: Mapping[str, str] = {
     "gaps":              "a stretch in which nobody owned a partition",
     "unowned":           "a partition: how long it was nobody's, and how long two's",
     "requests":          "a kind of request and its answer: how many, how long",
-    "heartbeats":        "a member: its heartbeats, answered well or badly, and its expiries",
-    "commits":           "a member: how its commits fared",
+    "heartbeats":        "a member: its heartbeats, its expiries, and how near it came to them",
+    "commits":           "a member: how its commits fared, and how far they were behind its work",
     "commits_refused":   "a member and an error: how many commits were refused with it",
     "lag":               "a look at a partition: position, log end, lag in records and time",
     "greatest_lag":      "a partition: how far behind it was at worst",
@@ -113,7 +113,7 @@ class Timeline:
         return self._events.transform(member_sessions)
 
     def generations(self) -> DataFrame:
-        """One row per generation of a group: its leader, its protocol, how many members it had."""
+        """One row per generation of a group: its leader, its protocol, who voted for what."""
         return self._events.transform(generations)
 
     def rebalances(self) -> DataFrame:
@@ -145,11 +145,11 @@ class Timeline:
         return self._events.transform(request_latency)
 
     def heartbeats(self) -> DataFrame:
-        """One row per member: its heartbeats that were answered, how many badly, its expiries."""
+        """One row per member: its heartbeats, its expiries, and how silent it was at worst."""
         return self._events.transform(heartbeats)
 
     def commits(self) -> DataFrame:
-        """One row per member that ever committed: how its commits fared."""
+        """One row per member: how its commits fared, and how far they were behind its work."""
         return self._events.transform(commits)
 
     def commits_refused(self) -> DataFrame:
