@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 from tests.cluster import on_the_workers
 from tests.cluster.conftest import Cluster
 from tests.cluster.daemons import SPARK_HOME
-from tests.groupsim.command import ROOT, groupsim
+from tests.groupsim.command import groupsim
 from tests.groupsim.runs import a_death, directory_of
-from tests.test_docs_commands import commands_of
+from tests.test_docs_commands import PAGES, commands_of, goes_to_a_cluster
 
 pytestmark = pytest.mark.spark
 
 GROUPSIM = (sys.executable, "-m", "groupsim")
-PAGE = ROOT / "docs" / "cluster.md"
+ON_CLUSTERS = [each for page in PAGES for each in commands_of(page) if goes_to_a_cluster(each)]
 
 WAYS = ("spark-submit", "connect")
 
@@ -50,24 +50,28 @@ def test_a_scenario_plays_on_the_workers_as_it_does_here(seen):
     assert seen["there"] == [seen["here"]] * on_the_workers.TASKS
 
 
-def shown(start: str, place: str) -> list[object]:
-    """The words of the command with which docs/cluster.md asks this place, without the place."""
-    [command] = [each for each in commands_of(PAGE) if each.startswith(start) and place in each]
+def shown(verb: str, flag: str) -> list[object]:
+    """The words of the command that docs/cluster.md shows for this, up to the cluster's address."""
+    [command] = [each for each in ON_CLUSTERS if f" {verb} " in each and f" {flag} " in each]
     return list(command.split()[1:-1])
+
+
+def test_all_that_the_pages_show_of_clusters_is_called_here():
+    assert [each.split()[1] for each in ON_CLUSTERS] == ["analyze", "sweep", "analyze"]
 
 
 @pytest.fixture(scope="module")
 def local_tables(spark: SparkSession) -> str:
     """The tables of a run, as a session on this machine shows them."""
     assert (spark.conf.get("spark.master") or "").startswith("local")
-    analyze, _, *question, _ = shown("groupsim analyze", "spark://head:7077")
+    analyze, _, *question, _ = shown("analyze", "--master")
     answer = groupsim(analyze, directory_of(a_death), *question)
     assert answer.exit_code == 0, answer.stderr
     return answer.stdout
 
 
 def test_a_cluster_shows_the_tables_that_this_machine_does(cluster, local_tables):
-    analyze, _, *question = shown("groupsim analyze", "spark://head:7077")
+    analyze, _, *question = shown("analyze", "--master")
 
     ended = cluster.call(*GROUPSIM, analyze, directory_of(a_death), *question, cluster.master)
 
@@ -75,7 +79,7 @@ def test_a_cluster_shows_the_tables_that_this_machine_does(cluster, local_tables
 
 
 def test_a_connect_server_shows_the_tables_that_this_machine_does(connect, local_tables):
-    analyze, _, *question = shown("groupsim analyze", "sc://head:15002")
+    analyze, _, *question = shown("analyze", "--remote")
 
     ended = connect.call(*GROUPSIM, analyze, directory_of(a_death), *question, connect.remote)
 
@@ -84,7 +88,7 @@ def test_a_connect_server_shows_the_tables_that_this_machine_does(connect, local
 
 @pytest.mark.usefixtures("spark")
 def test_a_sweep_on_a_cluster_is_the_sweep_on_this_machine(cluster, tmp_path):
-    sweep, scenario, *question, _, _, flag = shown("groupsim sweep", "spark://head:7077")
+    sweep, scenario, *question, _, _, flag = shown("sweep", "--master")
     here = groupsim(sweep, scenario, *question, "--out", tmp_path / "here")
 
     words = (sweep, scenario, *question, "--out", tmp_path / "there", flag, cluster.master)
