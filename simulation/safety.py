@@ -151,8 +151,9 @@ class CommitsOnlyAdvance(Checker):
     """A committed offset goes back only if a row since then shows why.
 
     Reasons are a position that its consumer was sent to, an offset that was forgotten, an offset
-    given by hand, by an application or by a script, a commit from outside the group, and a request
-    that overtook an earlier one on another connection.
+    given by hand, by an application or by a script, a commit from outside the group, a request that
+    overtook an earlier one on another connection, and an asynchronous commit that has waited for
+    its coordinator to be found: one that was made later may go before it.
     """
 
     sentence: ClassVar[str] = "committed offsets never go back without a reason that the rows show"
@@ -165,8 +166,11 @@ class CommitsOnlyAdvance(Checker):
     _given: dict[tuple[Place, str], int | None] = field(factory=dict)
     #: The latest commit requests, by the row of their coming: the row of their sending.
     _sent: dict[int, int] = field(factory=dict)
-    #: Those of them that a script sent.
+    #: Those of them that a script sent, and those that had waited for a coordinator.
     _scripted: dict[int, None] = field(factory=dict)
+    _late: dict[int, None] = field(factory=dict)
+    #: The latest answers that named a coordinator.
+    _found: dict[int, None] = field(factory=dict)
     _last_sent: dict[Place, int] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
@@ -176,6 +180,7 @@ class CommitsOnlyAdvance(Checker):
             WorldEventKind.OFFSET_GIVEN: self._on_given,
             WorldEventKind.REQUEST_SENT: self._on_sent,
             WorldEventKind.REQUEST_RECEIVED: self._on_received,
+            WorldEventKind.REPLY_RECEIVED: self._on_answer,
             EventKind.OFFSET_COMMITTED: self._on_committed,
         }
 
@@ -194,6 +199,12 @@ class CommitsOnlyAdvance(Checker):
         """What nothing led to is the script's doing."""
         if row.request == "OffsetCommit" and row.cause is None:
             _remember(self._scripted, row.seq, None)
+        elif row.request == "OffsetCommit" and row.cause in self._found:
+            _remember(self._late, row.seq, None)
+
+    def _on_answer(self, row: Row) -> None:
+        if row.request == "FindCoordinator":
+            _remember(self._found, row.seq, None)
 
     def _on_received(self, row: Row) -> None:
         if row.request == "OffsetCommit" and row.cause is not None:
@@ -206,7 +217,7 @@ class CommitsOnlyAdvance(Checker):
             return
         before, who = self.commits.current.get(place), (place, row.client or "")
         sent = self._sent.get(row.cause or 0, row.seq)
-        is_overtaken = sent < self._last_sent.get(place, 0)
+        is_overtaken = sent < self._last_sent.get(place, 0) or sent in self._late
         self._last_sent[place] = max(sent, self._last_sent.get(place, 0))
         is_sent_back = self._is_sent_back(who, row, sent, before)
         if before is None or row.offset >= (before.offset or 0):

@@ -16,6 +16,7 @@ from spark_bridge.windows import before, in_order, so_far
 
 _COMMITTED, _REMOVED = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
 _SENT, _RECEIVED = WorldEventKind.REQUEST_SENT.value, WorldEventKind.REQUEST_RECEIVED.value
+_ANSWERED = WorldEventKind.REPLY_RECEIVED.value
 _POSITION, _GIVEN = WorldEventKind.POSITION_SET.value, WorldEventKind.OFFSET_GIVEN.value
 _HEARD, _ASSIGNED = (
     WorldEventKind.COMMIT_ACKNOWLEDGED.value,
@@ -61,7 +62,7 @@ def commits_that_go_back(events: DataFrame) -> DataFrame:
 
     Reasons are a position that its consumer was sent to (for one commit), an offset that was
     forgotten, an offset given by hand, by an application or a script, a commit from outside the
-    group, and a request that overtook an earlier one.
+    group, a request that overtook an earlier one, and one that had waited for a coordinator.
     """
     kind, last = F.col(c.KIND), F.col(c.LAST)
     is_commit, is_sending_back = kind == _COMMITTED, kind == _POSITION
@@ -98,16 +99,26 @@ def _commits_and_reasons(events: DataFrame) -> DataFrame:
     received = events.where((kind == _RECEIVED) & is_commit).select(
         c.RUN, F.col(c.CAUSE).alias(c.SENT_SEQ), F.col(c.SEQ).alias(c.CAUSE)
     )
-    # What nothing led to is the script's doing.
-    scripted = events.where((kind == _SENT) & is_commit & F.col(c.CAUSE).isNull()).select(
+    found = events.where((kind == _ANSWERED) & (F.col(c.REQUEST) == "FindCoordinator")).select(
         c.RUN,
-        F.col(c.SEQ).alias(c.SENT_SEQ),
-        F.lit(True).alias(c.IS_SCRIPTED),  # noqa: FBT003
+        F.col(c.SEQ).alias(c.CAUSE),
+        F.lit(True).alias(c.IS_LATE),  # noqa: FBT003
+    )
+    # What nothing led to is the script's doing; what a lookup led to was made before it ended.
+    told_apart = (
+        events.where((kind == _SENT) & is_commit)
+        .join(found, on=[c.RUN, c.CAUSE], how="left")
+        .select(
+            c.RUN,
+            F.col(c.SEQ).alias(c.SENT_SEQ),
+            F.col(c.CAUSE).isNull().alias(c.IS_SCRIPTED),
+            c.IS_LATE,
+        )
     )
     commits = (
         events.transform(kept_commits)
         .join(received, on=[c.RUN, c.CAUSE], how="left")
-        .join(scripted, on=[c.RUN, c.SENT_SEQ], how="left")
+        .join(told_apart, on=[c.RUN, c.SENT_SEQ], how="left")
         .withColumn(c.SENT_SEQ, F.coalesce(F.col(c.SENT_SEQ), F.col(c.SEQ)))
     )
     is_elsewhere = (kind == _POSITION) & ~or_false(F.col(c.DETAIL).startswith("committed"))
@@ -130,7 +141,7 @@ def _is_used() -> Column:
 
 
 def _has_a_reason() -> Column:
-    is_overtaken = F.col(c.SENT_SEQ) < F.col(c.LAST_SENT)
+    is_overtaken = (F.col(c.SENT_SEQ) < F.col(c.LAST_SENT)) | F.col(c.IS_LATE)
     is_sent_back = (F.col(c.SENT_BACK)[c.OFFSET] <= F.col(c.OFFSET)) & ~F.col(c.IS_USED)
     is_given = F.col(c.GIVEN) == F.col(c.OFFSET)
     is_by_hand = F.col(c.MEMBER).isNull() | or_false(F.col(c.IS_SCRIPTED)) | or_false(is_given)

@@ -184,6 +184,24 @@ def test_a_request_that_was_overtaken_on_another_connection_is_innocent():
     assert found_in(*events) == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"), [("FindCoordinator", []), ("Heartbeat", [("CommitsOnlyAdvance", (1, 5))])]
+)
+def test_a_commit_may_be_late_that_had_waited_for_its_coordinator_to_be_found(asked, found):
+    def request(kind, cause):
+        return an_event(kind, 2_000, client="ada", request="OffsetCommit", cause=cause)
+
+    events = (
+        commits("ada", 1_000, 9),
+        an_event(W.REPLY_RECEIVED, 1_900, client="ada", request=asked),
+        request(W.REQUEST_SENT, 2),
+        request(W.REQUEST_RECEIVED, 3),
+        commits("ada", 2_000, 4, cause=4),
+    )
+
+    assert found_in(*events) == found
+
+
 def given_by_hand(client, offset):
     return an_event(W.OFFSET_GIVEN, 1_500, client=client, offset=offset)
 

@@ -205,6 +205,10 @@ KEPT: Mapping[str, tuple[Row, ...]] = {
     "a request is overtaken": (
         *request(1, 99), *request(3, 99),
         commits("ada", 9, cause=4, seq=5), commits("ada", 5, cause=2, seq=6)),
+    "a commit has waited for its coordinator": (
+        commits("ada", 9, seq=1),
+        an_event(WorldEventKind.REPLY_RECEIVED, 30, **of("ada"), request="FindCoordinator", seq=2),
+        *request(3, 2), commits("ada", 5, cause=4, seq=5)),
     "a script commits": (
         commits("ada", 9, seq=1), *request(2, None), commits("ada", 5, cause=3, seq=4)),
     "a topic comes again": (
