@@ -98,9 +98,9 @@ def main() -> None:
     settings = settings_of(scenario, [parse_axis(AXIS)])
     seeds = SEEDS_OF_A_SMALL_ONE if "--small" in sys.argv else SEEDS
     runs = seeds * len(settings)
+    pool = taken(lambda: by_pool(settings, seeds))
     with tempfile.TemporaryDirectory() as folder:
         spark = by_spark(scenario, settings, seeds, Path(folder) / "sweep")
-    pool = taken(lambda: by_pool(settings, seeds))
     print(f"{runs} runs, two at a time: a pool of processes {told(runs, pool)};")
     print(f"    Spark {told(runs, spark)};")
     print(

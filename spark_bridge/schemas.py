@@ -220,13 +220,12 @@ VIOLATIONS = StructType(
     ]
 )
 
-#: What a sweep has settings of; the scenario is JSON.
+#: A setting of a sweep: its number, and what was chosen for it.
 SWEEP_SETTINGS = StructType(
     [
         StructField(c.SETTING, IntegerType()),
         StructField(c.VARIANT, StringType()),
         StructField(c.CHOSEN, MapType(StringType(), StringType())),
-        *_texts(c.NAME, c.SCENARIO),
     ]
 )
 
@@ -236,7 +235,7 @@ _VALUES = [StructField(name, ArrayType(DoubleType())) for name in MEASURES]
 #: A run of a sweep: its own figures by their names, and the values behind them.
 SWEEP_RESULTS = StructType(
     [
-        *SWEEP_SETTINGS.fields[:3],
+        *SWEEP_SETTINGS.fields,
         StructField(c.SEED, LongType()),
         *_texts(c.RUN, c.ERROR),
         StructField(c.HELD, BooleanType()),
@@ -250,16 +249,25 @@ SWEEP_RESULTS = StructType(
 #: A figure over the runs of a setting, and the interval that it lies in with some confidence.
 SWEEP_ESTIMATES = StructType(
     [
-        *SWEEP_SETTINGS.fields[:3],
+        *SWEEP_SETTINGS.fields,
         *_texts(c.FIGURE),
         *_numbers(c.RUN_COUNT, c.FAILED),
         *[StructField(name, DoubleType()) for name in (c.ESTIMATE, c.LOW, c.HIGH)],
     ]
 )
 
+#: How the runs of a setting differ in a figure: least, quarters and most.
+SWEEP_DISTRIBUTIONS = StructType(
+    [
+        *SWEEP_SETTINGS.fields,
+        *_texts(c.FIGURE),
+        StructField(c.QUANTILES, ArrayType(DoubleType())),
+    ]
+)
+
 SWEEP_PARETO = StructType(
     [
-        *SWEEP_SETTINGS.fields[:3],
+        *SWEEP_SETTINGS.fields,
         *[StructField(name, DoubleType()) for name in (c.ACROSS, c.UP)],
         StructField(c.IS_BEST, BooleanType()),
     ]
@@ -268,7 +276,7 @@ SWEEP_PARETO = StructType(
 #: A setting with what is asked of it: whether all bounds hold, and what is to be least.
 SWEEP_ADVICE = StructType(
     [
-        *SWEEP_SETTINGS.fields[:3],
+        *SWEEP_SETTINGS.fields,
         StructField(c.HOLDS, BooleanType()),
         *[StructField(name, DoubleType()) for name in (c.EXCESS, c.GOAL)],
     ]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import shutil
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 from attrs import frozen
@@ -21,6 +21,7 @@ from simulation.errors import SimulationError
 from simulation.measures import MEASURES
 from simulation.recording import record
 from simulation.scenarios import Limits, RunResult, Scenario, play
+from simulation.scenarios.grids import Setting
 from simulation.scenarios.playing import PlayOptions
 from spark_bridge import columns as c
 
@@ -41,7 +42,27 @@ _FIELDS: list[pa.Field[Any]] = [
 ]
 #: A run, as its task answers for it.
 RESULT = pa.schema(_FIELDS)
-_OF_THE_PLAN = (c.SETTING, c.VARIANT, c.CHOSEN, c.SEED, c.RUN)
+
+
+@frozen(kw_only=True)
+class PlannedSetting:
+    """A setting as it travels to the workers."""
+
+    variant: str
+    chosen: tuple[tuple[str, str], ...]
+    name: str
+    #: As JSON: text travels well, and is read once in each process.
+    scenario: str
+
+    @classmethod
+    def of(cls, setting: Setting) -> Self:
+        """The same setting, packed."""
+        return cls(
+            variant=setting.variant,
+            chosen=tuple(setting.chosen.items()),
+            name=setting.scenario.name,
+            scenario=json.dumps(setting.scenario.to_dict(), ensure_ascii=False),
+        )
 
 
 @frozen(kw_only=True)
@@ -58,33 +79,40 @@ class Manner:
 class PlayRuns:
     """What `mapInArrow` calls in a task: planned runs in, what came of them out, one by one."""
 
+    settings: tuple[PlannedSetting, ...]
     manner: Manner
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Play one run after the other; one that fails is a row that says how."""
         for batch in batches:
             for planned in batch.to_pylist():
-                yield pa.RecordBatch.from_pylist([self._row(planned)], schema=RESULT)
+                row = self._row(planned[c.SETTING], planned[c.SEED])
+                yield pa.RecordBatch.from_pylist([row], schema=RESULT)
 
-    def _row(self, planned: Mapping[str, Any]) -> dict[str, Any]:
-        known = {name: planned[name] for name in _OF_THE_PLAN}
+    def _row(self, number: int, seed: int) -> dict[str, Any]:
+        setting = self.settings[number]
+        run = f"{setting.name}-setting-{number}-seed-{seed}"
+        known = {
+            c.SETTING: number,
+            c.VARIANT: setting.variant,
+            c.CHOSEN: setting.chosen,
+            c.SEED: seed,
+            c.RUN: run,
+        }
         try:
-            return known | _told(self._played(planned))
+            return known | _told(self._played(setting, seed, run))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this run's answer
             return known | {c.ERROR: told_error(error)}
 
-    def _played(self, planned: Mapping[str, Any]) -> RunResult:
+    def _played(self, setting: PlannedSetting, seed: int, run: str) -> RunResult:
         manner = self.manner
-        scenario = _scenario(planned[c.SCENARIO], manner)
+        scenario = _scenario(setting.scenario, manner)
         options = PlayOptions(
-            seed=planned[c.SEED],
-            run=planned[c.RUN],
-            limits=manner.limits,
-            allow_python=manner.allow_python,
+            seed=seed, run=run, limits=manner.limits, allow_python=manner.allow_python
         )
         if manner.runs is None:
             return play(scenario, **options)
-        path = Path(manner.runs, planned[c.RUN])
+        path = Path(manner.runs, run)
         # It was kept by a chunk that did not come to its end; the same run takes its place.
         shutil.rmtree(path, ignore_errors=True)
         return record(scenario, path, **options)

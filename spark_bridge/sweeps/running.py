@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from attrs import frozen
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from simulation.scenarios import Limits
@@ -21,8 +21,8 @@ from spark_bridge import columns as c
 from spark_bridge import schemas
 from spark_bridge.luggage import travel
 from spark_bridge.sweeps.folder import Workshop
-from spark_bridge.sweeps.playing import Manner, PlayRuns
-from spark_bridge.sweeps.sweep import planned_runs, settings_frame
+from spark_bridge.sweeps.playing import Manner, PlannedSetting, PlayRuns
+from spark_bridge.sweeps.sweep import planned_runs
 from spark_bridge.urls import url_of
 
 #: So many tasks for each core in a chunk: the fewer, the cheaper; the more, the sooner it is whole.
@@ -49,7 +49,7 @@ def play_missing(
     if not missing:
         return
     travel(spark)
-    job = _Job(workshop, settings_frame(spark, settings), _TASKS_PER_CORE * cores)
+    job = _Job(spark, workshop, tuple(map(PlannedSetting.of, settings)), _TASKS_PER_CORE * cores)
     sweep = workshop.folder.sweep
     # Behind the one that is nearly done, enough of them for every core.
     at_once = 1 + -(-cores // min(job.tasks, sweep.runs_per_chunk))
@@ -87,8 +87,9 @@ def _ended(under_way: dict[Future[None], int], done: set[Future[None]]) -> list[
 class _Job:
     """How a chunk is played."""
 
+    spark: SparkSession
     workshop: Workshop
-    settings: DataFrame
+    settings: tuple[PlannedSetting, ...]
     tasks: int
 
     def play(self, chunk: int) -> None:
@@ -100,6 +101,6 @@ class _Job:
             runs=str(folder.runs.resolve()) if sweep.keeps_events else None,
         )
         place = url_of(self.workshop.place_of(chunk))
-        planned = planned_runs(self.settings, sweep, chunk, self.tasks)
-        results = planned.mapInArrow(PlayRuns(manner), schemas.SWEEP_RESULTS)
+        planned = planned_runs(self.spark, sweep, chunk, self.tasks)
+        results = planned.mapInArrow(PlayRuns(self.settings, manner), schemas.SWEEP_RESULTS)
         results.write.mode("overwrite").parquet(place)

@@ -56,6 +56,18 @@ def estimates(results: DataFrame, figures: Sequence[Figure]) -> DataFrame:
     )
 
 
+def distributions(results: DataFrame, figures: Sequence[Figure]) -> DataFrame:
+    """One row per setting and figure: the least, the quarters and the most over its runs."""
+    last = F.size(c.SAMPLE) - 1
+    place = [F.floor(last * quarter / 4).cast("int") for quarter in range(5)]
+    quantiles = F.when(last >= 0, F.array(*(F.get(c.SAMPLE, each) for each in place)))
+    return (
+        results.transform(_samples, figures)
+        .withColumn(c.QUANTILES, quantiles)
+        .select(*schemas.SWEEP_DISTRIBUTIONS.names)
+    )
+
+
 def _samples(results: DataFrame, figures: Sequence[Figure]) -> DataFrame:
     """One row per setting and figure: what it tells of each run that ended, least first."""
     told = F.array(

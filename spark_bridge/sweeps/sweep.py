@@ -13,20 +13,18 @@ from math import prod
 from typing import Any, Self
 
 from attrs import asdict, field, frozen
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from simulation.scenarios import Limits, Scenario
-from simulation.scenarios.grids import Axis, Setting
+from simulation.scenarios.grids import Axis
 from simulation.version import KAFKA_VERSION, VERSION
 from spark_bridge import columns as c
-from spark_bridge import schemas
-from spark_bridge.values import said
 
 #: A chunk is this share of a sweep: what an interrupt costs at most, for each chunk under way.
 _CHUNKS = 50
 #: And at least and at most so many runs for each core, since a chunk has a price of its own.
-_RUNS_PER_CORE_MIN, _RUNS_PER_CORE_MAX = 8, 128
+_RUNS_PER_CORE_MIN, _RUNS_PER_CORE_MAX = 16, 128
 
 
 def _versions() -> dict[str, str]:
@@ -109,35 +107,12 @@ def usual_chunk(runs: int, cores: int) -> int:
     return max(least, min(runs // _CHUNKS, most))
 
 
-def settings_frame(spark: SparkSession, settings: Sequence[Setting]) -> DataFrame:
-    """One row per setting: its variant, what was chosen for it, and its scenario as JSON."""
-    rows = [
-        (number, each.variant, dict(each.chosen), each.scenario.name, _text(each.scenario))
-        for number, each in enumerate(settings)
-    ]
-    return spark.createDataFrame(rows, schemas.SWEEP_SETTINGS)
-
-
-def _text(scenario: Scenario) -> str:
-    return json.dumps(scenario.to_dict(), ensure_ascii=False)
-
-
-def planned_runs(settings: DataFrame, sweep: Sweep, chunk: int, tasks: int) -> DataFrame:
-    """One row per run of a chunk, in so many tasks: its setting and its seed."""
+def planned_runs(spark: SparkSession, sweep: Sweep, chunk: int, tasks: int) -> DataFrame:
+    """One row per run of a chunk, in so many tasks: its setting's number and its seed."""
     runs = sweep.runs_of(chunk)
     number = F.col(c.NUMBER)
-    numbers = settings.sparkSession.range(runs.start, runs.stop, 1, min(tasks, len(runs)))
-    return (
-        numbers.toDF(c.NUMBER)
-        .select(
-            (number % sweep.settings).cast("int").alias(c.SETTING),
-            (F.floor(number / sweep.settings) + sweep.first_seed).alias(c.SEED),
-        )
-        # Sent to where the runs are: to move the runs would deal out the tasks anew.
-        .join(F.broadcast(settings), on=c.SETTING, how="inner")
-        .withColumn(c.RUN, _run_name())
+    numbers = spark.range(runs.start, runs.stop, 1, min(tasks, len(runs)))
+    return numbers.toDF(c.NUMBER).select(
+        (number % sweep.settings).cast("int").alias(c.SETTING),
+        (F.floor(number / sweep.settings) + sweep.first_seed).alias(c.SEED),
     )
-
-
-def _run_name() -> Column:
-    return said(F.col(c.NAME), "-setting-", F.col(c.SETTING), "-seed-", F.col(c.SEED))

@@ -12,7 +12,7 @@ from spark_bridge import columns as c
 from spark_bridge import schemas
 from spark_bridge.sweeps.advice import judged, ranked
 from spark_bridge.sweeps.pareto import pareto
-from spark_bridge.sweeps.statistics import estimates, usual_figures
+from spark_bridge.sweeps.statistics import distributions, estimates, usual_figures
 from tests.spark_bridge.frames import rows_of
 from tests.spark_bridge.sweeps import results
 
@@ -180,3 +180,12 @@ def test_if_no_setting_holds_the_nearest_leads_and_what_nobody_knows_comes_last(
         (1, False, 1.25),
         (0, False, None),
     ]
+
+
+def test_a_distribution_has_the_least_the_quarters_and_the_most(spark):
+    frame = results(spark, {"unowned_s": [5.0, 1.0, 3.0, 2.0, 4.0]}, {"unowned_s": [None] * 5})
+
+    found = distributions(frame, figures("mean(unowned_s)"))
+
+    assert found.schema.names == schemas.SWEEP_DISTRIBUTIONS.names
+    assert rows_of(found, c.SETTING, c.QUANTILES) == [(0, [1.0, 2.0, 3.0, 4.0, 5.0]), (1, None)]

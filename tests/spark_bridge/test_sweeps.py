@@ -164,6 +164,6 @@ def test_spark_tells_how_many_tasks_it_does_at_a_time(spark):
     assert cores_of(spark) == 2
 
 
-@pytest.mark.parametrize(("runs", "size"), [(10, 16), (3_000, 60), (1_000_000, 256)])
+@pytest.mark.parametrize(("runs", "size"), [(10, 32), (3_000, 60), (1_000_000, 256)])
 def test_a_chunk_is_a_small_share_of_a_sweep_but_worth_a_job(runs, size):
     assert usual_chunk(runs, cores=2) == size
