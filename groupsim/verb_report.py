@@ -16,7 +16,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUN|DIR...",
-            help="Runs to stand side by side, or a folder with one for each variant.",
+            help="Runs to stand side by side, a folder with one for each variant, or a sweep.",
         ),
     ],
     *,
@@ -36,6 +36,7 @@ def report(
     """Make a page of finished runs: the answer, charts to zoom into, every rebalance explained.
 
     The page is one file and needs no network. What is there already under its name is replaced.
+    The page of a sweep has its advice, heat maps and the Pareto line; it needs Spark.
 
     \b
     Examples:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: What draws and writes, and comes with `groupsim[report]`.
 _NEEDED = ("altair", "jinja2", "vl_convert")
+#: What tells a sweep's folder from one of runs.
+_SWEEP_FILE = "sweep.json"
 #: More runs than this cannot be told apart side by side.
 RUNS_MAX = 12
 
@@ -44,8 +46,11 @@ def report(order: Order) -> None:
         raise SimulationError(
             f"report needs {' and '.join(missing)}: pip install 'groupsim[report]'"
         )
-    runs = runs_in(order.paths)
     voice = Voice()
+    if any((path / _SWEEP_FILE).exists() for path in order.paths):
+        _report_a_sweep(voice, order)
+        return
+    runs = runs_in(order.paths)
     stories = [_read(voice, run) for run in runs]
     from groupsim.report.page import page  # noqa: PLC0415 - heavy, and an extra
     from groupsim.report.pictures import as_png, as_svg  # noqa: PLC0415 - the same
@@ -56,6 +61,15 @@ def report(order: Order) -> None:
     for target, kind in ((order.png, "png"), (order.svg, "svg")):
         for path, spec in _pictures(stories, target, kind):
             _write(voice, path, as_png(spec) if kind == "png" else as_svg(spec).encode())
+
+
+def _report_a_sweep(voice: Voice, order: Order) -> None:
+    from groupsim.commands.sweeping import page_of  # noqa: PLC0415 - it needs Spark
+
+    if len(order.paths) > 1 or order.page is None or order.png or order.svg:
+        raise SimulationError("a sweep has a page of its own: groupsim report DIR -o page.html")
+    _refuse_a_folder(order.page)
+    _write(voice, order.page, page_of(voice, order.paths[0]).encode())
 
 
 def runs_in(paths: Sequence[Path]) -> list[Path]:

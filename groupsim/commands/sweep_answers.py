@@ -18,7 +18,7 @@ from spark_bridge import columns as c
 from spark_bridge.sweeps.advice import judged, ranked
 from spark_bridge.sweeps.folder import SweepFolder
 from spark_bridge.sweeps.pareto import pareto
-from spark_bridge.sweeps.statistics import estimates, usual_figures
+from spark_bridge.sweeps.statistics import distributions, estimates, usual_figures
 from spark_bridge.sweeps.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -73,6 +73,18 @@ def answered(spark: SparkSession, folder: SweepFolder, questions: Questions) -> 
         }
     finally:
         estimated.unpersist()
+
+
+def answered_for_a_page(spark: SparkSession, folder: SweepFolder, questions: Questions) -> Answer:
+    """The same, with what only a page has room for."""
+    scenario = folder.sweep.scenario
+    means = [usual_figures(measure)[0] for measure in questions.measures]
+    spread = distributions(folder.read(spark), means).orderBy(c.SETTING)
+    return answered(spark, folder, questions) | {
+        "title": scenario.get("title", ""),
+        "question": str(scenario.get("question", "")).strip(),
+        "distributions": _rows(spread),
+    }
 
 
 def _rows(frame: DataFrame) -> list[dict[str, Any]]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from simulation.bounds import Bound, Figure, parse_bound, parse_figure
+from simulation.errors import SimulationError
 from simulation.scenarios.mistakes import Mistake, ScenarioError, shown
 
 Parsed = TypeVar("Parsed")
 
+_ASKED_FILE = "asked.json"
 #: What is held against each other if nobody says otherwise.
 USUAL_LINES = ("unowned_s,detection_s", "duplicates,commits_per_s")
 
@@ -25,6 +29,22 @@ class Asked:
     gates: Sequence[str] = ()
     lines: Sequence[str] = ()
     measures: Sequence[str] = ()
+
+
+def remember(asked: Asked, folder: Path) -> None:
+    """Keep the questions beside the results, so that a page can answer them."""
+    (folder / _ASKED_FILE).write_text(json.dumps(asdict(asked), indent=2) + "\n", encoding="utf-8")
+
+
+def remembered(folder: Path) -> Asked:
+    """What a sweep was asked last, if anything."""
+    file = folder / _ASKED_FILE
+    if not file.exists():
+        return Asked()
+    try:
+        return Asked(**json.loads(file.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise SimulationError(f"{file} holds no questions ({error}): delete it") from error
 
 
 @frozen(kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attrs import frozen
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -17,7 +18,7 @@ from simulation.sentences import counted
 _MANY = 1_000
 #: Of more settings than this that fail a gate, the worst are told.
 _WORST_MAX = 5
-_STATISTICS = ("mean", "p50", "p99")
+STATISTICS = ("mean", "p50", "p99")
 _BOUNDS = ("estimate", "low", "high")
 
 Row = Mapping[str, Any]
@@ -36,25 +37,42 @@ def print_answer(voice: Voice, answer: Row) -> None:
 
 
 def _print_measures(voice: Voice, answer: Row) -> None:
+    found = figures_by_setting(answer)
+    for measure, of_settings in found.differing.items():
+        voice.show(_table(answer, measure, of_settings))
+    if found.alike:
+        voice.line(f"the same in every run: {', '.join(found.alike)}")
+
+
+@frozen
+class Figures:
+    """What is told of each setting: by measure and statistic, one row for each setting."""
+
+    differing: Mapping[str, Sequence[Sequence[Row]]]
+    #: Measures that do not differ, each with what it is everywhere.
+    alike: Sequence[str]
+
+
+def figures_by_setting(answer: Row) -> Figures:
+    """The measures that differ between runs, and those that need no table."""
     by_figure: dict[str, list[Row]] = {}
     for row in answer["estimates"]:
         by_figure.setdefault(row["figure"], []).append(row)
-    alike = []
+    differing, alike = {}, []
     for measure in answer["measures"]:
-        of_settings = [by_figure[f"{each}({measure})"] for each in _STATISTICS]
+        of_settings = [by_figure[f"{each}({measure})"] for each in STATISTICS]
         values = {row[name] for rows in of_settings for row in rows for name in _BOUNDS}
         if len(values) == 1:
             alike.append(f"{measure} {brief(*values)}")
-            continue
-        voice.show(_table(answer, measure, of_settings))
-    if alike:
-        voice.line(f"the same in every run: {', '.join(alike)}")
+        else:
+            differing[measure] = of_settings
+    return Figures(differing, alike)
 
 
 def _table(answer: Row, measure: str, of_settings: Sequence[Sequence[Row]]) -> Table:
     table = _with_settings(answer, f"{measure}, with 95% intervals")
     table.add_column("runs", justify="right")
-    for name in _STATISTICS:
+    for name in STATISTICS:
         table.add_column(name, justify="right")
     for rows in zip(*of_settings, strict=True):
         failed = f", {rows[0]['failed']} failed" if rows[0]["failed"] else ""

@@ -12,7 +12,14 @@ from groupsim.commands.failures import Terminated
 from groupsim.commands.on_spark import doing, needing_spark, refuse_two_places, session_at
 from groupsim.commands.progress import Reporter, told_runs
 from groupsim.commands.running import Wish, ending_well, resolved
-from groupsim.commands.sweep_questions import Asked, Questions, all_read, understood
+from groupsim.commands.sweep_questions import (
+    Asked,
+    Questions,
+    all_read,
+    remember,
+    remembered,
+    understood,
+)
 from groupsim.commands.sweep_summary import print_answer
 from groupsim.commands.voice import Voice, print_json
 from simulation.errors import SimulationError
@@ -138,7 +145,28 @@ def _answer(
     if kept < runs:
         voice.say(f"{runs - kept:,} of {runs:,} runs are missing: the sweep's own command goes on")
     with doing(voice, f"asking {counted(kept, 'run')}"):
-        return answered(spark, folder, questions)
+        answer = answered(spark, folder, questions)
+    if wish.asked != Asked():
+        remember(wish.asked, wish.out)
+    return answer
+
+
+def page_of(voice: Voice, path: Path) -> str:
+    """The page of a sweep, with the answers to what it was asked last."""
+    questions = understood(remembered(path))
+    with needing_spark("the report of a sweep"):
+        from groupsim.commands.sweep_answers import answered_for_a_page  # noqa: PLC0415 - as above
+        from spark_bridge.sweeps.folder import read_folder  # noqa: PLC0415 - the same
+
+        folder = read_folder(path)
+        if not folder.chunks():
+            raise SimulationError(f"no run of {path} has been played yet")
+        spark = session_at(voice, None, None)
+        with doing(voice, f"asking {counted(folder.runs_kept(), 'run')}"):
+            answer = answered_for_a_page(spark, folder, questions)
+    from groupsim.report.sweep_page import sweep_page  # noqa: PLC0415 - heavy, and an extra
+
+    return sweep_page(answer)
 
 
 def _sweep(wish: SweepWish, grid: Grid) -> Sweep:

@@ -40,7 +40,7 @@ from groupsim.report.story import RunStory, Told
 from simulation.scenarios.values import duration_text
 from simulation.sentences import in_time, lasting
 
-__all__ = ["page"]
+__all__ = ["file_of", "page", "template"]
 
 _HERE = Path(__file__).parent
 #: How high the chart in a card may be.
@@ -60,7 +60,7 @@ def page(runs: Sequence[RunStory]) -> str:
         partitions_chart(evolve(canvas, height_max=_CARD_HEIGHT, has_names=False, is_live=False))
     )
     first = runs[0].scenario
-    return _template().render(
+    return template("page.html.jinja").render(
         title=first.get("title") or first.get("name") or runs[0].name,
         question=str(first.get("question") or "").strip(),
         headline=headline(runs),
@@ -73,18 +73,19 @@ def page(runs: Sequence[RunStory]) -> str:
             name: each["spec"]["height"] + _AXIS_HEIGHT
             for name, each in (specs | {"card": card}).items()
         },
-        css=_file("page.css"),
+        css=file_of("page.css"),
         data=_data(runs, lanes, specs | {"card": card}),
         libraries=_libraries(),
-        script=_file("page.js"),
+        script=file_of("page.js"),
     )
 
 
-def _template() -> Template:
+def template(name: str) -> Template:
+    """A page that is still to be filled; what is filled in is escaped."""
     environment = Environment(
         autoescape=True, loader=FileSystemLoader(_HERE), undefined=StrictUndefined
     )
-    return environment.get_template("page.html.jinja")
+    return environment.get_template(name)
 
 
 @cache
@@ -93,7 +94,7 @@ def _libraries() -> Markup:
     return Markup(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))  # noqa: S704 - theirs, no text of a scenario
 
 
-def _file(name: str) -> Markup:
+def file_of(name: str) -> Markup:
     """A part of the page that stands in a file of its own."""
     return Markup((_HERE / name).read_text(encoding="utf-8"))  # noqa: S704 - a file of ours
 

@@ -205,7 +205,7 @@ def test_where_nothing_was_played_nothing_can_be_asked(tmp_path):
 def test_a_sweep_that_is_ended_goes_on_where_it_was(spark, scenario, tmp_path, how):
     """Ended as soon as a first chunk is kept; then the rest is played here."""
     path = tmp_path / "sweep"
-    words = ["sweep", scenario, "--vary", "session_timeout_ms=6s,10s", "--seeds", 24, "--out", path]
+    words = ["sweep", scenario, "--vary", "session_timeout_ms=6s,10s", "--seeds", 48, "--out", path]
     with subprocess.Popen(
         [sys.executable, "-m", "groupsim", *map(str, words)],
         stdout=subprocess.PIPE,
@@ -219,10 +219,10 @@ def test_a_sweep_that_is_ended_goes_on_where_it_was(spark, scenario, tmp_path, h
         process.send_signal(how)
         _, talk = process.communicate()
     kept = read_folder(path).runs_kept()
-    assert 0 < kept < 48
+    assert 0 < kept < 96
     if how == signal.SIGINT:
         assert process.returncode == 130
-        assert f"{kept} of 48 runs are kept in {path}" in " ".join(talk.split())
+        assert f"{kept} of 96 runs are kept in {path}" in " ".join(talk.split())
         assert not list(path.glob("results/_making*"))
 
     result = groupsim(*words)
@@ -230,4 +230,24 @@ def test_a_sweep_that_is_ended_goes_on_where_it_was(spark, scenario, tmp_path, h
     assert result.exit_code == 0
     assert f"{kept} of them are in {path} already" in " ".join(result.stderr.split())
     results = read_folder(path).read(spark)
-    assert results.count() == results.select("setting", "seed").distinct().count() == 48
+    assert results.count() == results.select("setting", "seed").distinct().count() == 96
+
+
+@pytest.mark.spark
+def test_the_page_of_a_sweep_answers_what_it_was_asked_last(folder, tmp_path):
+    asked(folder, "--recommend", "max(detection_s) < 2")
+
+    result = groupsim("report", folder, "-o", tmp_path / "page.html")
+
+    assert result.exit_code == 0, result.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "none of 2 settings holds; nearest is session_timeout_ms=6s" in page
+
+
+def test_a_sweep_has_no_picture_by_itself(tmp_path):
+    (tmp_path / "sweep.json").write_text("{}")
+
+    result = groupsim("report", tmp_path, "--png", tmp_path / "picture.png")
+
+    assert result.exit_code == 2
+    assert "a sweep has a page of its own: groupsim report DIR -o page.html" in result.stderr

@@ -1,0 +1,96 @@
+"""The page of a sweep as one HTML file: no script, nothing to fetch; its charts are SVG.
+
+What it tells has been asked of Spark already (commands/sweep_answers.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from groupsim.commands.sweep_summary import STATISTICS, figures_by_setting, interval, named
+from groupsim.report.page import file_of, template
+from groupsim.report.pictures import as_svg
+from groupsim.report.sweep_charts import distributions_chart, heat_map, pareto_chart
+from simulation.sentences import counted
+
+__all__ = ["sweep_page"]
+
+Row = Mapping[str, Any]
+
+
+def sweep_page(answer: Row) -> str:
+    """The page about these answers."""
+    found = figures_by_setting(answer)
+    return template("sweep.html.jinja").render(
+        title=answer["title"] or answer["scenario"],
+        question=answer["question"],
+        headline=list(_headline(answer)),
+        meta=(
+            f"{counted(answer['settings'], 'setting')}, {counted(answer['seeds'], 'seed')} each:"
+            f" {answer['runs_kept']:,} of {answer['runs']:,} runs"
+        ),
+        gates=answer["gates"],
+        failures=answer["failures"],
+        parts=_parts(answer, list(found.differing)),
+        tables=[
+            (measure, [_cells(answer, rows) for rows in zip(*of_settings, strict=True)])
+            for measure, of_settings in found.differing.items()
+        ],
+        alike=found.alike,
+        css=file_of("page.css"),
+    )
+
+
+def _headline(answer: Row) -> list[str]:
+    advice = answer["recommendation"]
+    said = [] if advice is None else [advice["sentence"]]
+    if answer["failed"]:
+        said.append(f"{counted(answer['failed'], 'run')} failed")
+    return said
+
+
+def _parts(answer: Row, measures: list[str]) -> list[tuple[str, str, list[tuple[str, Markup]]]]:
+    return [
+        (
+            "The plane of settings",
+            "The mean over the runs of each setting: the darker, the more.",
+            [(measure, _drawn(heat_map(answer, _mean(measure)))) for measure in measures],
+        ),
+        (
+            "What one pays for what",
+            "Each dot is a setting, and less is better. No other beats those on the line in both.",
+            [
+                (f"{line['across']} against {line['up']}", _drawn(pareto_chart(answer, line)))
+                for line in answer["pareto"]
+                if _tells(line)
+            ],
+        ),
+        (
+            "How runs differ",
+            "From least to most over its runs; the bar is their middle half, the tick the median.",
+            [
+                (measure, _drawn(distributions_chart(answer, _mean(measure), measure)))
+                for measure in measures
+            ],
+        ),
+    ]
+
+
+def _mean(measure: str) -> str:
+    return f"{STATISTICS[0]}({measure})"
+
+
+def _tells(line: Row) -> bool:
+    """Whether the settings differ at all."""
+    return all(len({row[name] for row in line["settings"]}) > 1 for name in ("across", "up"))
+
+
+def _drawn(spec: dict[str, Any]) -> Markup:
+    return Markup(as_svg(spec))  # noqa: S704 - Vega spells out what a text of a scenario may hold
+
+
+def _cells(answer: Row, rows: tuple[Row, ...]) -> list[str]:
+    return [named(rows[0], answer["variants"]), str(rows[0]["runs"]), *map(interval, rows)]

@@ -1,0 +1,110 @@
+"""The page of a sweep, from answers that are written here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from groupsim.report.sweep_page import sweep_page
+
+EVIL = "<script>alert(1)</script>"
+
+
+def an_answer(**more: Any) -> dict[str, Any]:
+    """Two settings of one axis, of which the first is better in everything."""
+    settings = [
+        {"setting": n, "variant": "as_it_is", "chosen": {"session_timeout_ms": text}}
+        for n, text in enumerate(("6s", "10s"))
+    ]
+    estimates = [
+        {
+            **setting,
+            "figure": f"{statistic}(unowned_s)",
+            "runs": 5,
+            "failed": 0,
+            "estimate": 4.25 + setting["setting"],
+            "low": 4.0,
+            "high": 6.0,
+        }
+        for setting in settings
+        for statistic in ("mean", "p50", "p99")
+    ]
+    return {
+        "scenario": "a_death",
+        "title": "",
+        "question": "How long?",
+        "axes": {"session_timeout_ms": ["6s", "10s"]},
+        "variants": ["as_it_is"],
+        "settings": 2,
+        "seeds": 5,
+        "runs": 10,
+        "runs_kept": 10,
+        "failed": 0,
+        "failures": [],
+        "measures": ["unowned_s"],
+        "estimates": estimates,
+        "distributions": [
+            {**each, "figure": "mean(unowned_s)", "quantiles": [1.0, 2.0, 3.0, 4.0, 5.0]}
+            for each in settings
+        ],
+        "pareto": [
+            {
+                "across": "mean(unowned_s)",
+                "up": "mean(detection_s)",
+                "settings": [
+                    {**each, "across": n + 1.0, "up": n + 2.0, "is_best": n == 0}
+                    for n, each in enumerate(settings)
+                ],
+            }
+        ],
+        "recommendation": {"sentence": "take session_timeout_ms=6s"},
+        "gates": [
+            {
+                "bound": "p99(unowned_s) < 5",
+                "holds": False,
+                "settings": [{"holds": True}, {"holds": False}],
+            }
+        ],
+    } | more
+
+
+def words_of(page: str) -> str:
+    """What a reader sees, charts included."""
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_the_page_of_a_sweep_begins_with_the_advice_and_has_every_chart():
+    page = sweep_page(an_answer())
+
+    words = words_of(page)
+    assert words.index("take session_timeout_ms=6s") < words.index("The plane of settings")
+    assert page.count("<svg") == 3
+    assert "4.25 (4 to 6)" in words
+    assert "FAIL p99(unowned_s) &lt; 5 in 1 of 2 settings" in words
+
+
+def test_a_chart_that_would_tell_nothing_is_left_out():
+    (line,) = an_answer()["pareto"]
+    flat = line | {"settings": [each | {"up": 1.0} for each in line["settings"]]}
+
+    assert sweep_page(an_answer(pareto=[flat])).count("<svg") == 2
+
+
+def test_no_text_of_a_scenario_becomes_part_of_the_page():
+    answer = an_answer(title=EVIL, variants=[EVIL, "as_it_is"])
+    for rows in (answer["estimates"], answer["distributions"], answer["pareto"][0]["settings"]):
+        rows[0]["variant"] = EVIL
+
+    page = sweep_page(answer)
+
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+
+
+def test_runs_that_failed_stand_with_the_command_that_repeats_them():
+    failure = {"error": "ValueError: it failed", "command": "groupsim run a_death --seed 3"}
+
+    words = words_of(sweep_page(an_answer(failed=1, failures=[failure])))
+
+    assert "1 run failed" in words
+    assert "groupsim run a_death --seed 3" in words
