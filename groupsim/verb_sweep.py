@@ -24,76 +24,91 @@ from groupsim.flags import (
 )
 
 
+ScenarioArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME|FILE]",
+        help="A scenario that comes with groupsim, or a file; without it nothing is played.",
+        autocompletion=names_like,
+        show_default=False,
+    ),
+]
+FolderOption = Annotated[
+    Path, typer.Option(metavar="DIR", help="The sweep's folder: its results.", parser=folder)
+]
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH=VALUES",
+        help="What to try: members=10,50 or session_timeout_ms=6s..45s:5; may be given again.",
+    ),
+]
+SeedsOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="So many seeds for each setting; 100 unless told."),
+]
+FirstSeedOption = Annotated[int | None, typer.Option(metavar="N", min=0, help="The first seed.")]
+VariantsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Only this variant; may be given again.",
+        autocompletion=variants_like,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Another value; may be given again."),
+]
+KeepOption = Annotated[
+    bool, typer.Option("--keep-events", help="Keep a run directory for each run.")
+]
+RecommendOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="BOUND", help="Which setting holds 'p99(unowned_s) < 5'? May be given again."
+    ),
+]
+MinimizeOption = Annotated[
+    str | None,
+    typer.Option(metavar="FIGURE", help="Of those that hold, where is it least?"),
+]
+GateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="BOUND", help="Exit with 1 unless it holds in every setting; may be repeated."
+    ),
+]
+ParetoOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIGURE,FIGURE",
+        help="Which settings does no other beat in both? May be given again.",
+    ),
+]
+MeasureOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIGURE", help="Tell this of each setting: lag_s, sum(unowned_s); may be again."
+    ),
+]
+
+
 def sweep(  # noqa: PLR0913 - one parameter for each flag
-    scenario: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME|FILE]",
-            help="A scenario that comes with groupsim, or a file; without it nothing is played.",
-            autocompletion=names_like,
-            show_default=False,
-        ),
-    ] = None,
+    scenario: ScenarioArgument = None,
     *,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The sweep's folder: its results.", parser=folder)
-    ],
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH=VALUES",
-            help="What to try: members=10,50 or session_timeout_ms=6s..45s:5; may be given again.",
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="So many seeds for each setting; 100 unless told."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="The first seed.")] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this variant; may be given again.",
-            autocompletion=variants_like,
-        ),
-    ] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Another value; may be given again."),
-    ] = None,
-    keep_events: Annotated[
-        bool, typer.Option("--keep-events", help="Keep a run directory for each run.")
-    ] = False,
-    recommend: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BOUND", help="Which setting holds 'p99(unowned_s) < 5'? May be given again."
-        ),
-    ] = None,
-    minimize: Annotated[
-        str | None,
-        typer.Option(metavar="FIGURE", help="Of those that hold, where is it least?"),
-    ] = None,
-    gate: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BOUND", help="Exit with 1 unless it holds in every setting; may be repeated."
-        ),
-    ] = None,
-    pareto: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIGURE,FIGURE",
-            help="Which settings does no other beat in both? May be given again.",
-        ),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIGURE", help="Tell this of each setting: lag_s, sum(unowned_s); may be again."
-        ),
-    ] = None,
+    out: FolderOption,
+    vary: VaryOption = None,
+    seeds: SeedsOption = None,
+    seed: FirstSeedOption = None,
+    variant: VariantsOption = None,
+    change: SetOption = None,
+    keep_events: KeepOption = False,
+    recommend: RecommendOption = None,
+    minimize: MinimizeOption = None,
+    gate: GateOption = None,
+    pareto: ParetoOption = None,
+    measure: MeasureOption = None,
     master: MasterOption = None,
     remote: RemoteOption = None,
     allow_python: PythonOption = False,
