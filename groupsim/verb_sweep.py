@@ -23,7 +23,6 @@ from groupsim.flags import (
     folder,
 )
 
-
 ScenarioArgument = Annotated[
     str | None,
     typer.Argument(
