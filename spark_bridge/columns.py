@@ -55,6 +55,7 @@ LAST_OWNER = "last_owner"
 NEXT_OWNER = "next_owner"
 CRASHED_MS = "crashed_ms"
 REMOVED_MS = "removed_ms"
+NAME = "name"
 NAMES = "names"
 UNTIL_MS = "until_ms"
 
