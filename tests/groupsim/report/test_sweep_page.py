@@ -12,7 +12,7 @@ EVIL = "<script>alert(1)</script>"
 
 def an_answer(**more: Any) -> dict[str, Any]:
     """Two settings of one axis, of which the first is better in everything."""
-    settings = [
+    settings: list[dict[str, Any]] = [
         {"setting": n, "variant": "as_it_is", "chosen": {"session_timeout_ms": text}}
         for n, text in enumerate(("6s", "10s"))
     ]
