@@ -4,7 +4,7 @@ PY := .venv/bin/python
 SET_UP := .venv/.complete
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench mutants pins clean
+.PHONY: help setup demo test lint format bench mutants docs pins clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ bench: setup ## run every benchmark in turn
 
 mutants: setup ## plant faults one at a time and show that the tests catch each
 	@scripts/java.sh $(PY) -m tests.mutants
+
+docs: $(SET_UP) ## draw the pictures of docs/pictures afresh, one for each scenario
+	@PYTHONPATH=. $(PY) scripts/pictures.py
 
 pins: ## write requirements.txt afresh, with the newest versions that pyproject.toml allows
 	@scripts/pins.sh

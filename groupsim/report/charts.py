@@ -99,6 +99,7 @@ class Canvas:
             ticks=has_labels,
             labelExpr=labels,
             labelOverlap="greedy",
+            labelSeparation=8,
             labelFlush=True,
         )
         time = alt.X("from_ms:T", title=None, scale=whole, axis=axis)
@@ -318,9 +319,11 @@ def lag_chart(canvas: Canvas) -> Chart:
         .mark_line(clip=True, strokeWidth=0.8, color="#7C8694", opacity=0.6)
         .encode(x=x, y=y, detail="lane:N")
     )
+    points = {"size": 14, "opacity": 0} if canvas.is_live else False
     worst = (
         canvas.pointed_at(canvas.on("worst"), _MOMENT, told)
-        .mark_line(clip=True, strokeWidth=1.6, point={"size": 14, "opacity": 0}, color="#3B6FB6")
+        # A line can be pointed at by its points only, which nobody sees.
+        .mark_line(clip=True, strokeWidth=1.6, point=points, color="#3B6FB6")
         .encode(x=x, y=y, detail="group:N")
     )
     return canvas.finished(

@@ -12,6 +12,7 @@ from attrs import evolve
 from groupsim.report.charts import CHARTS, Canvas, charts_worth_drawing
 from groupsim.report.frames import Frame, frames_of, lanes_of
 from groupsim.report.palette import THEME
+from groupsim.report.png import smaller
 from groupsim.report.story import RunStory
 
 __all__ = ["as_png", "as_svg", "charts_of", "picture"]
@@ -25,6 +26,8 @@ _HEIGHT_OF_MANY = 240
 _COLUMNS = 3
 #: A page says this better; a picture of several runs leaves it out.
 _LEFT_OUT_OF_MANY = ("members",)
+#: To be fewer records behind is how reading works, and not worth a chart beside others.
+_LAG_WORTH_A_CHART = 5
 
 Spec = dict[str, Any]
 
@@ -48,9 +51,10 @@ def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
         height_max=360 if is_one else _HEIGHT_OF_MANY,
         is_live=False,
     )
-    names = [
-        name for name in charts_worth_drawing(lanes) if is_one or name not in _LEFT_OUT_OF_MANY
-    ]
+    left_out: tuple[str, ...] = () if is_one else _LEFT_OUT_OF_MANY
+    if lanes.lag_max < _LAG_WORTH_A_CHART:
+        left_out = (*left_out, "lag")
+    names = [name for name in charts_worth_drawing(lanes) if name not in left_out]
     columns: list[alt.VConcatChart] = []
     frames: dict[str, Frame] = {}
     for n, run in enumerate(runs):
@@ -73,9 +77,9 @@ def _filled(chart: alt.LayerChart | alt.ConcatChart, frames: Mapping[str, Frame]
     return spec
 
 
-def as_png(spec: Spec) -> bytes:
-    """A chart as PNG."""
-    return vl_convert.vegalite_to_png(spec, scale=_SCALE)
+def as_png(spec: Spec, scale: float = _SCALE) -> bytes:
+    """A chart as PNG, with so many pixels for each of its own."""
+    return smaller(vl_convert.vegalite_to_png(spec, scale=scale))
 
 
 def as_svg(spec: Spec) -> str:

@@ -113,7 +113,7 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
     witness = Witness()
     is_small = len(recording) <= _ROWS_AT_HAND
     at_hand: list[Row] = []
-    for n, row in enumerate(recording):
+    for n, row in enumerate(recording, 1):
         if is_small:
             at_hand.append(row)
         witness.take(row)

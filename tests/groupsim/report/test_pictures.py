@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
+import vl_convert
+
 from groupsim.report.palette import DUAL_COLOUR, UNOWNED_COLOUR, member_colours
 from groupsim.report.pictures import as_png, as_svg, charts_of, picture
+from groupsim.report.png import smaller
 from groupsim.report.story import read_story
 from tests.groupsim.report.stories import WICKED, a_wicked_directory, story_of
 from tests.groupsim.runs import a_death, a_pause
@@ -32,6 +36,23 @@ def test_a_picture_can_be_a_png():
     (_, groups), *_ = charts_of(story_of(a_death))
 
     assert as_png(groups).startswith(b"\x89PNG")
+
+
+def test_a_png_is_made_smaller_and_shows_the_same():
+    (_, groups), *_ = charts_of(story_of(a_death))
+    hasty = vl_convert.vegalite_to_png(groups)
+
+    small = smaller(hasty)
+
+    assert len(small) < len(hasty) / 2
+    shown = [
+        vl_convert.svg_to_png(
+            '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="90">'
+            f'<image href="data:image/png;base64,{b64encode(png).decode()}"/></svg>'
+        )
+        for png in (hasty, small)
+    ]
+    assert shown[0] == shown[1]
 
 
 def test_each_chart_stands_by_itself_under_its_name():

@@ -1,0 +1,54 @@
+"""Draws docs/pictures: one picture for every shipped scenario, its variants side by side.
+
+`make docs` runs it. With a folder as argument it takes the recordings that are there, as
+`groupsim run NAME --out FOLDER/NAME` makes them, and plays only what is missing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from groupsim.commands.scenarios import load
+from groupsim.commands.shipped import shipped
+from groupsim.report.answers import figure, figures_that_differ
+from groupsim.report.pictures import as_png, picture
+from groupsim.report.story import RunStory, read_story
+
+PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+#: Pixels for each of the chart's own: legible, and light enough to keep.
+SCALE = 1.25
+#: Of a scenario with more variants, those that its page speaks of first.
+CHOSEN = {"rolling_deploy": ("eager", "cooperative", "static")}
+
+
+def main(recordings: Path) -> None:
+    """Play what is missing, draw everything."""
+    PICTURES.mkdir(exist_ok=True)
+    for name in shipped():
+        folder = recordings / name
+        if not folder.exists():
+            command = [sys.executable, "-m", "groupsim", "run", name, "--out", str(folder)]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+        variants = CHOSEN.get(name) or load(name).variant_names
+        runs = [read_story(folder / variant) for variant in variants]
+        file = PICTURES / f"{name}.png"
+        file.write_bytes(as_png(picture(runs, subtitles(runs)), SCALE))
+        sys.stderr.write(f"{file} ({file.stat().st_size / 1_000:.0f} kB)\n")
+
+
+def subtitles(runs: Sequence[RunStory]) -> list[str]:
+    """The three numbers of each run that tell them apart."""
+    names = figures_that_differ(runs)
+    return [
+        ", ".join(f"{name} {figure(run, name).value}" for name in names) if len(runs) > 1 else ""
+        for run in runs
+    ]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        main(Path(sys.argv[1] if sys.argv[1:] else scratch))
