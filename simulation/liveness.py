@@ -37,6 +37,7 @@ JOIN_GRACE_MS = 5_000
 #: Back-offs are stretched by up to a fifth.
 _JITTER_MOST = 1.2
 #: More partitions than this are counted, not listed.
+_COOPERATIVE = "cooperative-sticky"
 _LISTED_MAX = 6
 
 _BY_WORD: Mapping[str, Kind] = {kind.value: kind for kind in (*EventKind, *WorldEventKind)}
@@ -140,6 +141,10 @@ class Liveness(Checker):
     _changed: dict[str, int] = field(factory=dict)
     _assigned: dict[str, int] = field(factory=dict)
     _returned: dict[str, int] = field(factory=dict)
+    #: The partitions of each topic that this leader found when it was back.
+    _known: dict[str, dict[str, int]] = field(factory=dict)
+    #: The row of the latest return of a static member to each cooperative group.
+    _resumed: dict[str, int] = field(factory=dict)
     #: Who leads each group, and the consumer that is coming back as its leader.
     _leaders: dict[str, str] = field(factory=dict)
     _returning: dict[str, str] = field(factory=dict)
@@ -237,6 +242,8 @@ class Liveness(Checker):
 
     def _on_return(self, row: Row) -> None:
         group, old = row.group or "", replaced_id(row)
+        if row.protocol == _COOPERATIVE:
+            self._resumed[group] = row.seq
         if self._leaders.get(group, old) == old:
             self._leaders[group] = row.member or ""
             self._returning[group] = row.client or ""
@@ -244,7 +251,7 @@ class Liveness(Checker):
     def _on_reply(self, row: Row) -> None:
         group = row.group or ""
         if row.request == "JoinGroup" and self._returning.get(group) == row.client:
-            self._returned[group] = row.seq
+            self._returned[group], self._known[group] = row.seq, dict(self._partitions)
             del self._returning[group]
 
     def _on_assigned(self, row: Row) -> None:
@@ -306,9 +313,16 @@ class Liveness(Checker):
         return bool(brokers) and self._down.issuperset(replicas_of(brokers, partition))
 
     def _is_old_news(self, group: str, topic: str) -> bool:
-        """Whether a static leader came back after the topic had changed, and none has assigned."""
+        """Whether, by Kafka's own rules, nobody has a reason to assign this topic again.
+
+        A static leader that comes back takes the topic as it finds it for what it has assigned. And
+        a static member that dies in the first round of a cooperative rebalance and comes back does
+        not ask for the second, in which what it had to give up would have found its owner.
+        """
         assigned, returned = self._assigned.get(group, 0), self._returned.get(group, 0)
-        return assigned < self._changed[topic] < returned
+        is_as_found = self._known.get(group, {}).get(topic) == self._partitions[topic]
+        is_taken_for_done = assigned < min(self._changed[topic], returned) and is_as_found
+        return is_taken_for_done or assigned < self._resumed.get(group, 0)
 
 
 def _listed(places: list[tuple[str, int]]) -> str:

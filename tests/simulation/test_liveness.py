@@ -61,13 +61,14 @@ def partitions_are_added():
     return (an_event(W.PARTITIONS_ADDED, 0, topic="orders", count=2),)
 
 
-def a_static_member_comes_back(client):
+def a_static_member_comes_back(client, protocol="range"):
     return (
         an_event(
             E.MEMBER_REPLACED,
             0,
             client=client,
             member=f"{client}-2",
+            protocol=protocol,
             detail=f"it replaced {client}-1",
         ),
         an_event(W.REPLY_RECEIVED, 0, client=client, request="JoinGroup"),
@@ -88,6 +89,37 @@ def test_new_partitions_may_be_overlooked_by_a_static_leader_that_comes_back():
     events = a_group_led_by_ada(*partitions_are_added(), *a_static_member_comes_back("ada"))
 
     assert found_in(*events, patience=PATIENCE) == []
+
+
+def a_topic_comes_again(count):
+    return (
+        an_event(W.TOPIC_DELETED, 0, topic="orders"),
+        an_event(W.TOPIC_CREATED, 0, topic="orders", count=count),
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "found"), [(2, []), (3, ["Liveness"])], ids=["as large as before", "larger"]
+)
+def test_a_topic_may_be_overlooked_that_is_as_a_returned_static_leader_found_it(count, found):
+    events = a_group_led_by_ada(
+        *partitions_are_added(), *a_static_member_comes_back("ada"), *a_topic_comes_again(count)
+    )
+
+    assert [name for name, _ in found_in(*events, patience=PATIENCE)] == found
+
+
+@pytest.mark.parametrize(
+    ("protocol", "found"), [("cooperative-sticky", []), ("range", ["Liveness"])]
+)
+def test_what_a_member_had_to_give_up_may_be_nobodys_when_it_comes_back(protocol, found):
+    events = a_world_with_ada(
+        moves(500, "Stable"),
+        an_event(E.ASSIGNMENT_STORED, 500),
+        *a_static_member_comes_back("ada", protocol),
+    )
+
+    assert [name for name, _ in found_in(*events, patience=PATIENCE)] == found
 
 
 @pytest.mark.parametrize(
