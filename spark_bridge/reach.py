@@ -7,10 +7,12 @@ executor for ever, which it tells to a log that nobody sees.
 from __future__ import annotations
 
 import socket
-from concurrent.futures import ThreadPoolExecutor, wait
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_bridge.errors import NoSparkSession
@@ -59,18 +61,25 @@ def refuse_a_dead_server(url: str) -> None:
 
 def await_an_executor(spark: SparkSession, master: str, within_s: float) -> None:
     """Return when a task has run; stop the session and raise if none does in time."""
-    with ThreadPoolExecutor(1) as thread:
-        task = thread.submit(spark.range(1).count)
+    failures: SimpleQueue[Exception | None] = SimpleQueue()
+
+    def first_task() -> None:
         try:
-            done, _ = wait([task], within_s)
-        finally:
-            # If it still waits, the thread would never end, not even after Ctrl-C.
-            spark.sparkContext.cancelAllJobs()
-    if done:
-        task.result()
-        return
-    spark.stop()
-    raise NoSparkSession(
-        f"{master} has given no executor within {within_s:g} s: see that it has workers with cores"
-        " and memory to spare, and that they can reach this machine"
-    )
+            spark.range(1).count()
+        except (PySparkException, Py4JError) as error:
+            failures.put(error)
+        else:
+            failures.put(None)
+
+    # A task that nobody takes waits for ever; nothing may wait for its thread, not even Ctrl-C.
+    Thread(target=first_task, daemon=True).start()
+    try:
+        failure = failures.get(timeout=within_s)
+    except Empty:
+        spark.stop()
+        raise NoSparkSession(
+            f"{master} has given no executor within {within_s:g} s: see that it has workers with"
+            " cores and memory to spare, and that they can reach this machine"
+        ) from None
+    if failure is not None:
+        raise failure
