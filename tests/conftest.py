@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -18,11 +18,12 @@ settings.register_profile("explore", deadline=None, max_examples=1_000, print_bl
 settings.load_profile("repeatable")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Keep the tests on Spark together where tests run side by side: they share one session."""
-    for item in items:
-        if item.get_closest_marker("spark") is not None:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    from tests.support.schedule import SparkTogether  # noqa: PLC0415 (needs xdist, which is asked)
+
+    return SparkTogether(config, log)
 
 
 @pytest.fixture(scope="session")
