@@ -12,7 +12,7 @@ help: ## list the verbs
 setup: $(SET_UP) ## make .venv, install the pinned dependencies, find or install Java
 	@scripts/java.sh >/dev/null
 
-demo: setup ## compare a rolling deploy's variants, and print what Spark makes of a group's story
+demo: setup ## compare a rolling deploy's variants, let Spark tell a story, and draw a page of it
 	@scripts/java.sh $(PY) -m groupsim.demo
 
 # Two tests at a time, those on Spark one after the other: plain `pytest` runs all in turn.

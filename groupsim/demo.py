@@ -2,7 +2,8 @@
 
 It plays a rolling deploy in all its variants and prints what each of them costs. Then it records a
 small story, reads the recording with Spark and prints what Spark makes of it: the group's states,
-who owned which partition when, and what the death of the leader cost.
+who owned which partition when, and what the death of the leader cost. In the end there is a page of
+the deploy to look at.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from groupsim.commands.reporting import Order, report
 from groupsim.commands.shipped import shipped
 from groupsim.commands.summary import comparison
 from simulation.errors import SimulationError
 from simulation.recording import record
 from simulation.run_directory import read_run_file
-from simulation.scenarios import RunResult, Scenario, play
+from simulation.scenarios import RunResult, Scenario
 from spark_bridge import columns as c
 from spark_bridge.deaths import detections
 from spark_bridge.errors import SparkBridgeError
@@ -40,6 +42,7 @@ WRONG_USE = 2
 NOBODY = "nobody"
 
 DEPLOY, STORY = "rolling_deploy", "leader_dies"
+PAGE = "demo.html"
 
 #: How an owner's time with a partition ended, in a word.
 ENDINGS = {"partition_revoked": "given up", "partition_lost": "crashed"}
@@ -75,12 +78,12 @@ class Voice:
             yield
 
 
-def play_variants(deploy: Scenario, voice: Voice) -> list[RunResult]:
-    """Every variant of a scenario, with the same dice."""
+def record_variants(deploy: Scenario, folder: Path, voice: Voice) -> list[RunResult]:
+    """Every variant of a scenario, with the same dice, each in a run directory of its own."""
     results = []
     for variant in deploy.variant_names:
         with voice.while_working(f"Playing {deploy.name}: {variant}"):
-            results.append(play(deploy, variant=variant))
+            results.append(record(deploy, folder / variant, variant=variant))
     return results
 
 
@@ -209,7 +212,7 @@ def show(run_directory: Path, answers: Answers, voice: Voice) -> None:
 def main(
     out: Annotated[
         Path | None,
-        typer.Option(help="Keep the run directory in this folder; without it, none is kept."),
+        typer.Option(help="Keep runs and page in this folder; without it, the page alone is kept."),
     ] = None,
 ) -> None:
     """Compare a rolling deploy's variants; then let Spark tell the story of a leader's death."""
@@ -221,17 +224,21 @@ def main(
             run_directory = folder / story.name
             with voice.while_working(f"Playing {story.name}"):
                 record(story, run_directory)
-            show_comparison(deploy, play_variants(deploy, voice), voice)
+            deploys = folder / deploy.name
+            show_comparison(deploy, record_variants(deploy, deploys, voice), voice)
             with voice.while_working("Starting Spark, which takes about ten seconds"):
                 spark = local_session()
             with voice.while_working("Asking Spark"):
                 answers = ask_spark(spark, run_directory)
+            show(run_directory, answers, voice)
+            voice.page.print("\nThe deploy as a page to look at:")
+            with voice.while_working("Drawing it"):
+                report(Order(paths=[deploys], page=(out or Path()).resolve() / PAGE))
         except (SimulationError, SparkBridgeError) as error:
             voice.talk.print(f"groupsim: {error}", soft_wrap=True, highlight=False)
             raise typer.Exit(WRONG_USE) from error
-        show(run_directory, answers, voice)
-        if out is not None:
-            voice.talk.print(f"The recording is in {run_directory}", soft_wrap=True)
+    if out is not None:
+        voice.talk.print(f"The recordings are in {out}", soft_wrap=True)
 
 
 def _place(row: Row) -> tuple[str, int]:

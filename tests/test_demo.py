@@ -34,7 +34,7 @@ def answers(death: Row, *gaps: Row) -> demo.Answers:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-def test_the_demo_compares_deploys_and_tells_a_story_in_two_tables_and_a_sentence(tmp_path, capsys):
+def test_the_demo_compares_deploys_tells_a_story_and_leaves_a_page(tmp_path, capsys):
     demo.main(out=tmp_path)
 
     printed = capsys.readouterr()
@@ -46,11 +46,14 @@ def test_the_demo_compares_deploys_and_tells_a_story_in_two_tables_and_a_sentenc
     ]
     assert ["orders-0", "ada", "6.012", "20.000", "13.988", "crashed"] in lines
     assert ["nobody", "20.000", "63.019", "43.019"] in lines
-    assert printed.out.splitlines()[-1] == (
+    *_, sentence, _, _, last = printed.out.splitlines()
+    assert sentence == (
         "ada, the leader of checkout, died at 20.000 s without a word; the coordinator noticed"
         " 43.009 s later (its session expired): orders-0 had no owner for 43.019 s until bea took"
         " it over, orders-1 had no owner for 43.019 s until bea took it over."
     )
+    assert last.startswith(f"{tmp_path / 'demo.html'} (")
+    assert "Rolling deploy of 20 pods" in (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert "Starting Spark" in printed.err
     played = read_run_file(tmp_path / "leader_dies").scenario
     assert played["title"] == the_leader_dies().title
