@@ -56,6 +56,11 @@ def never_processed(rows: DataFrame) -> DataFrame:
     )
 
 
+def rewinds(rows: DataFrame) -> DataFrame:
+    """One row per range that begins below the highest end before it: what it covers below that."""
+    return rows.transform(_ranges).transform(_rewinds)
+
+
 def _ranges(rows: DataFrame) -> DataFrame:
     """The ranges that were processed, each with how far anybody had come before."""
     is_range = (F.col(c.KIND) == PROCESSED) & (F.col(c.OFFSET) < F.col(c.END_OFFSET))

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from simulation.events import WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.commits import committed_offsets
-from spark_bridge.coverage import never_processed, processed_again
+from spark_bridge.coverage import never_processed, processed_again, rewinds
 from spark_bridge.lives import with_lives
 from spark_bridge.readers import (
     A_LIFE,
@@ -29,7 +29,7 @@ from spark_bridge.readers import (
     reader_rows,
 )
 from spark_bridge.values import AFTER_ALL, always, or_empty, or_false, or_zero, said
-from spark_bridge.windows import before, in_order, so_far
+from spark_bridge.windows import before, greatest_since, in_order, so_far
 
 _BIRTHS = (WorldEventKind.TOPIC_CREATED.value, WorldEventKind.PARTITIONS_ADDED.value)
 #: How a consumer's stay at a partition ended, in words, by the kind of its last row.
@@ -43,20 +43,31 @@ _ENDINGS = {
 
 def duplicates(events: DataFrame) -> DataFrame:
     """One row per partition and cause: how many records were processed again because of it."""
-    rows = events.transform(reader_rows).transform(_with_progress)
+    return events.transform(delivery_rows).transform(duplicates_among)
+
+
+def losses(events: DataFrame) -> DataFrame:
+    """One row per partition and cause: how many records nobody processed, though committed past."""
+    return events.transform(delivery_rows).transform(losses_among, events)
+
+
+def duplicates_among(rows: DataFrame) -> DataFrame:
+    """The same as `duplicates`, of what `delivery_rows` returns."""
     again = rows.transform(processed_again)
+    # Most partitions are in order, and nobody need ask why.
+    few = F.broadcast(rows.transform(rewinds).select(*PLACE).distinct())
+    concerned = rows.join(few, on=list(PLACE), how="left_semi")
     return (
-        rows.transform(_with_reasons)
+        concerned.transform(_with_reasons)
         .join(again, on=[*A_LIFE, c.SEQ], how="inner")
-        .transform(_with_other_readers, rows)
+        .transform(_with_other_readers, concerned)
         .groupBy(*PLACE, _why_again().alias(c.REASON))
         .agg(F.sum(c.RECORDS).alias(c.RECORDS))
     )
 
 
-def losses(events: DataFrame) -> DataFrame:
-    """One row per partition and cause: how many records nobody processed, though committed past."""
-    rows = events.transform(reader_rows).transform(_with_progress)
+def losses_among(rows: DataFrame, events: DataFrame) -> DataFrame:
+    """The same as `losses`, of what `delivery_rows` returns."""
     return (
         rows.transform(_missing, events)
         .transform(_with_blames, rows, events)
@@ -64,6 +75,11 @@ def losses(events: DataFrame) -> DataFrame:
         .groupBy(*PLACE, c.REASON)
         .agg(F.sum(F.col(c.HIGH) - F.col(c.LOW)).alias(c.RECORDS))
     )
+
+
+def delivery_rows(events: DataFrame) -> DataFrame:
+    """The rows about partitions and their readers, with how far anybody had come before them."""
+    return events.transform(reader_rows).transform(_with_progress)
 
 
 def _with_progress(rows: DataFrame) -> DataFrame:
@@ -92,9 +108,10 @@ def _with_reasons(rows: DataFrame) -> DataFrame:
     forgotten = F.when(kind == FORGOTTEN, F.coalesce(F.col(c.DETAIL), F.lit("forgotten")))
     is_said = kind.isin(COMMITTED, FORGOTTEN)
     is_failure = (kind == COMMIT_FAILED) & F.col(c.OFFSET).isNotNull()
-    a_failure = (*A_LIFE, c.FAILURES)
-    failed = F.first(F.when(is_failure, F.struct(c.CLIENT, c.OFFSET, c.ERROR)))
-    is_cleared = (kind == COMMITTED) & (F.col(c.OFFSET) >= F.col(c.FAILED)[c.OFFSET])
+    failed = F.when(is_failure, F.struct(c.CLIENT, c.OFFSET, c.ERROR))
+    committed = greatest_since(
+        c.FAILURES, F.when(kind == COMMITTED, F.col(c.OFFSET)), so_far(*A_LIFE)
+    )
     return (
         rows.withColumns(
             {
@@ -103,10 +120,10 @@ def _with_reasons(rows: DataFrame) -> DataFrame:
                     F.when(is_said, F.struct(forgotten.alias(c.DETAIL))), ignorenulls=True
                 ).over(so_far(*PLACE))[c.DETAIL],
                 c.FAILURES: F.count_if(is_failure).over(so_far(*A_LIFE)),
+                c.FAILED: F.last(failed, ignorenulls=True).over(so_far(*A_LIFE)),
             }
         )
-        .withColumn(c.FAILED, failed.over(so_far(*a_failure)))
-        .withColumn(c.IS_CLEARED, F.bool_or(is_cleared).over(so_far(*a_failure)))
+        .withColumn(c.IS_CLEARED, or_false(committed >= F.col(c.FAILED)[c.OFFSET]))
         .transform(_with_endings)
     )
 

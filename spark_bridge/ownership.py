@@ -8,13 +8,13 @@ was handed before, and one that stands still does no work.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.timeline import until_the_end
-from spark_bridge.values import or_false
+from spark_bridge.values import or_false, or_zero
 from spark_bridge.windows import before, in_order, so_far
 
 _BEGINNING = WorldEventKind.PARTITION_ASSIGNED.value
@@ -33,8 +33,6 @@ _DELETED = WorldEventKind.TOPIC_DELETED.value
 _REMOVED, _REPLACED = EventKind.MEMBER_REMOVED.value, EventKind.MEMBER_REPLACED.value
 _PLACE = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
 _AT_PLACE = (*_PLACE, c.CLIENT)
-_A_STINT = (*_AT_PLACE, c.STINT)
-_A_BATCH = (*_A_STINT, c.BATCH)
 
 
 def ownership_intervals(events: DataFrame) -> DataFrame:
@@ -110,8 +108,13 @@ def ownership_clocks(events: DataFrame) -> DataFrame:
 
 
 def _stints(events: DataFrame) -> DataFrame:
-    """One row per event that concerns a consumer at a partition, with what it is then."""
-    kind = F.col(c.KIND)
+    """One row per event that concerns a consumer at a partition, with what it is then.
+
+    All of it is told from one order of the rows: those of a consumer at a partition. A stint begins
+    with an assignment, in the row `stint` (0 before the first), and what came before that row is
+    of another stint; so it is with `batch` and the records it was handed last.
+    """
+    kind, stint, batch = F.col(c.KIND), F.col(c.STINT), F.col(c.BATCH)
     pause = F.when(kind.isin(_PAUSED, _RESUMED, *_GONE), kind == _PAUSED)
     is_end = kind.isin(*_ENDS, *_GONE, _DELETED)
     is_fence = kind.isin(_REMOVED, _REPLACED) & (F.col(c.MEMBER) == F.col(c.OWNER))
@@ -119,40 +122,40 @@ def _stints(events: DataFrame) -> DataFrame:
     in_hand = F.col(c.IN_HAND_END).isNotNull() & ~F.col(c.IS_DONE)
     works_on = in_hand & ~F.col(c.IS_PAUSED)
     is_active = F.when(F.col(c.IS_FENCED), works_on).otherwise(F.col(c.IS_FETCHING))
-    handed = F.first(F.when(kind == _RETURNED, F.col(c.END_OFFSET)))
+    present, earlier = so_far(*_AT_PLACE), before(*_AT_PLACE)
+    owner = F.when(kind == _BEGINNING, F.struct(c.MEMBER))
+    handed = F.when(kind == _RETURNED, F.struct(c.END_OFFSET))
     return (
         _concerning(events)
         .withColumns(
             {
-                c.STINT: F.count_if(kind == _BEGINNING).over(so_far(*_AT_PLACE)),
-                c.IS_PAUSED: or_false(F.last(pause, ignorenulls=True).over(so_far(*_AT_PLACE))),
+                c.STINT: _last(kind == _BEGINNING, present),
+                c.BATCH: _last(kind == _RETURNED, present),
+                c.IS_PAUSED: or_false(F.last(pause, ignorenulls=True).over(present)),
+                c.OWNER: F.last(owner, ignorenulls=True).over(present)[c.MEMBER],
+                c.IN_HAND_END: F.last(handed, ignorenulls=True).over(present)[c.END_OFFSET],
             }
         )
+        .withColumn(c.IN_HAND_END, F.when(batch > stint, F.col(c.IN_HAND_END)))
         .withColumns(
             {
-                c.OWNER: F.first(c.MEMBER).over(so_far(*_A_STINT)),
-                c.IS_OVER: F.bool_or(is_end).over(so_far(*_A_STINT)),
-                c.WAS_OVER: or_false(F.bool_or(is_end).over(before(*_A_STINT))),
-                c.IS_FETCHING: F.bool_or(kind == _FETCH).over(so_far(*_A_STINT)),
-                c.BATCH: F.count_if(kind == _RETURNED).over(so_far(*_A_STINT)),
-            }
-        )
-        .withColumns(
-            {
-                c.IS_FENCED: or_false(F.bool_or(is_fence).over(so_far(*_A_STINT))),
-                c.WAS_FENCED: or_false(F.bool_or(is_fence).over(before(*_A_STINT))),
+                c.IS_OVER: _last(is_end, present) > stint,
+                c.WAS_OVER: _last(is_end, earlier) > stint,
+                c.IS_FETCHING: _last(kind == _FETCH, present) > stint,
+                c.IS_FENCED: _last(is_fence, present) > stint,
+                c.WAS_FENCED: _last(is_fence, earlier) > stint,
                 c.IS_FENCE: or_false(is_fence),
-                c.IN_HAND_END: handed.over(so_far(*_A_BATCH)),
+                c.IS_DONE: _last(is_done, present) > batch,
+                c.WAS_DONE: _last(is_done, earlier) > batch,
             }
         )
-        .withColumns(
-            {
-                c.IS_DONE: or_false(F.bool_or(is_done).over(so_far(*_A_BATCH))),
-                c.WAS_DONE: or_false(F.bool_or(is_done).over(before(*_A_BATCH))),
-            }
-        )
-        .withColumn(c.IS_ACTIVE, (F.col(c.STINT) > 0) & ~F.col(c.IS_OVER) & is_active)
+        .withColumn(c.IS_ACTIVE, (stint > 0) & ~F.col(c.IS_OVER) & is_active)
     )
+
+
+def _last(condition: Column, window: WindowSpec) -> Column:
+    """The last row of a window in which this is so; 0 if there is none."""
+    return or_zero(F.max(F.when(condition, F.col(c.SEQ))).over(window))
 
 
 def _concerning(events: DataFrame) -> DataFrame:
@@ -200,7 +203,7 @@ def _steps(stints: DataFrame) -> DataFrame:
     is_counted = (F.col(c.STINT) > 0) & ~F.col(c.WAS_OVER) & (is_told | is_fenced_now)
     # A deleted topic concerns all its owners in one row, so rows of one `seq` count together.
     by_now = in_order(*_PLACE).rangeBetween(Window.unboundedPreceding, Window.currentRow)
-    was_owned = F.bool_or(F.col(c.ACTIVE) > 0).over(before(*_PLACE, c.LIFE))
+    owned_in = F.max(F.when(F.col(c.ACTIVE) > 0, F.col(c.LIFE))).over(before(*_PLACE))
     return (
         stints.withColumns(
             {
@@ -218,7 +221,7 @@ def _steps(stints: DataFrame) -> DataFrame:
         .where(is_counted | (kind == _DELETED))
         .withColumns(
             {
-                c.WAS_OWNED: or_false(was_owned),
+                c.WAS_OWNED: or_false(owned_in == F.col(c.LIFE)),
                 c.NEXT_MS: F.coalesce(F.lead(c.AT_MS).over(in_order(*_PLACE)), F.col(c.UNTIL_MS)),
             }
         )

@@ -6,14 +6,14 @@ has in hand when the partition is taken from it, and loses it when it dies.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.lives import with_lives
-from spark_bridge.values import or_false
-from spark_bridge.windows import all_of, before, in_order, so_far
+from spark_bridge.values import or_false, or_zero
+from spark_bridge.windows import before, greatest_since, so_far
 
 ASSIGNED = WorldEventKind.PARTITION_ASSIGNED.value
 POSITION = WorldEventKind.POSITION_SET.value
@@ -28,12 +28,13 @@ PLACE = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
 #: A partition until its topic is deleted, and a consumer there until it is gone.
 A_LIFE = (*PLACE, c.LIFE)
 A_TENURE = (*A_LIFE, c.CLIENT, c.TENURE)
-_A_STAY, _A_POLL, _A_BATCH = (*A_TENURE, c.STAY), (*A_TENURE, c.HANDED), (*A_TENURE, c.BATCH)
+_AT_PLACE = (*A_LIFE, c.CLIENT)
 
 
 def reader_rows(events: DataFrame) -> DataFrame:
     """One row per event about a partition's records or readers, with what the reader is then.
 
+    All of it is told from one order of the rows: those of a consumer at a partition. From
     `in_hand_from` up to `in_hand_end` is what it has been handed and has not processed yet.
     """
     return (
@@ -60,45 +61,66 @@ def _concerning(events: DataFrame) -> DataFrame:
 
 
 def _with_stays(rows: DataFrame) -> DataFrame:
-    kind, at_a_time = F.col(c.KIND), (*A_LIFE, c.CLIENT)
+    """The rows with who reads, and since when.
+
+    `since` is the last row with which the consumer was gone, `stay_since` the last one that gave it
+    the partition. What is counted from them needs no windows of its own.
+    """
+    kind, seq = F.col(c.KIND), F.col(c.SEQ)
     is_handed = (kind == RETURNED) & F.col(c.OFFSET).isNotNull() & F.col(c.END_OFFSET).isNotNull()
-    tenure = F.count_if(kind.isin(*GONE)).over(before(*at_a_time))
+    came, began = F.col(c.CAME), F.greatest(c.CAME, c.SINCE)
     return (
-        rows.withColumn(c.TENURE, F.coalesce(tenure, F.lit(0)))
-        .withColumn(c.STAY, F.count_if(kind == ASSIGNED).over(so_far(*A_TENURE)))
-        .withColumns(
+        rows.withColumns(
             {
-                c.IS_READER: F.col(c.STAY) > 0,
-                c.HAS_READ: F.bool_or(is_handed).over(so_far(*_A_STAY)),
-                c.IS_READING: ~F.bool_or(kind.isin(*STOPS)).over(so_far(*_A_STAY)),
-                c.HANDED: F.count_if(is_handed).over(so_far(*A_TENURE)),
+                c.TENURE: or_zero(F.count_if(kind.isin(*GONE)).over(before(*_AT_PLACE))),
+                c.SINCE: or_zero(F.max(F.when(kind.isin(*GONE), seq)).over(before(*_AT_PLACE))),
+                c.CAME: or_zero(F.max(F.when(kind == ASSIGNED, seq)).over(so_far(*_AT_PLACE))),
+                c.HANDED: or_zero(F.max(F.when(is_handed, seq)).over(so_far(*_AT_PLACE))),
+                c.ENDING: or_zero(F.max(F.when(kind.isin(*STOPS), seq)).over(so_far(*_AT_PLACE))),
             }
         )
+        .withColumns(
+            {
+                c.IS_READER: came > F.col(c.SINCE),
+                c.HAS_READ: F.col(c.HANDED) > began,
+                c.IS_READING: F.col(c.ENDING) <= began,
+                c.IS_NEW: is_handed & (came > F.col(c.SINCE)),
+            }
+        )
+        .drop(c.CAME, c.ENDING)
     )
 
 
 def _with_batches(rows: DataFrame) -> DataFrame:
     """Two ranges of one poll are one batch; a later poll means that the last batch is done with."""
-    kind = F.col(c.KIND)
-    handed_end = F.first(F.when(kind == RETURNED, F.col(c.END_OFFSET)))
-    done_to = F.max(F.when(kind == PROCESSED, F.col(c.END_OFFSET)))
-    is_finished = done_to.over(all_of(*_A_POLL)) >= F.col(c.IN_HAND_END)
-    is_handed = F.col(c.IS_READER) & _is_first_of(_A_POLL) & (kind == RETURNED)
-    last = F.lag(F.struct(c.AT_MS, c.FINISHED)).over(in_order(*A_TENURE, c.IS_NEW))
-    is_new = last.isNull() | (last[c.AT_MS] != F.col(c.AT_MS)) | last[c.FINISHED]
-    first_offset = F.min(F.when(F.col(c.IS_NEW), F.col(c.OFFSET)))
-    in_hand_from = F.greatest(first_offset.over(so_far(*_A_BATCH)), done_to.over(so_far(*_A_BATCH)))
-    is_left = F.col(c.IS_READER) & (F.col(c.BATCH) > 0)
-    return (
-        rows.withColumn(c.IN_HAND_END, handed_end.over(so_far(*_A_POLL)))
-        .withColumns({c.FINISHED: or_false(is_finished), c.IS_NEW: is_handed})
-        .withColumn(c.BATCH, F.col(c.IS_NEW) & is_new)
-        .withColumn(c.BATCH, F.count_if(c.BATCH).over(so_far(*A_TENURE)))
-        .withColumn(c.IN_HAND_FROM, in_hand_from)
-        .withColumn(c.HAS_IN_HAND, is_left & or_false(F.col(c.IN_HAND_FROM) < F.col(c.IN_HAND_END)))
-        .drop(c.FINISHED, c.IS_NEW)
+    at_place, earlier, since = so_far(*_AT_PLACE), before(*_AT_PLACE), F.col(c.SINCE)
+    done = F.when(F.col(c.KIND) == PROCESSED, F.col(c.END_OFFSET))
+    poll = F.when(F.col(c.IS_NEW), F.struct(c.SEQ, c.AT_MS, c.END_OFFSET))
+    # Of the poll before, in a row that begins the next one.
+    last, last_done = F.col(c.LAST), F.col(c.DONE)
+    is_finished = (last_done[c.HANDED] == last[c.SEQ]) & (
+        last_done[c.END_OFFSET] >= last[c.END_OFFSET]
     )
-
-
-def _is_first_of(keys: tuple[str, ...]) -> Column:
-    return F.row_number().over(in_order(*keys)) == 1
+    is_other = (last[c.SEQ] > since) & (last[c.AT_MS] == F.col(c.AT_MS)) & ~or_false(is_finished)
+    first_offset = -greatest_since(c.BATCH, F.when(F.col(c.IS_NEW), -F.col(c.OFFSET)), at_place)
+    in_hand_from = F.greatest(first_offset, greatest_since(c.BATCH, done, at_place))
+    is_left = F.col(c.IS_READER) & (F.col(c.BATCH) > since)
+    return (
+        rows.withColumns(
+            {
+                c.LATEST: F.last(poll, ignorenulls=True).over(at_place),
+                c.LAST: F.last(poll, ignorenulls=True).over(earlier),
+                c.DONE: F.max(
+                    F.when(done.isNotNull(), F.struct(c.HANDED, done.alias(c.END_OFFSET)))
+                ).over(earlier),
+            }
+        )
+        .withColumn(c.IS_NEW_BATCH, F.col(c.IS_NEW) & ~or_false(is_other))
+        .withColumn(
+            c.BATCH, or_zero(F.max(F.when(F.col(c.IS_NEW_BATCH), F.col(c.SEQ))).over(at_place))
+        )
+        .withColumn(c.IN_HAND_FROM, in_hand_from)
+        .withColumn(c.IN_HAND_END, F.col(c.LATEST)[c.END_OFFSET])
+        .withColumn(c.HAS_IN_HAND, is_left & or_false(F.col(c.IN_HAND_FROM) < F.col(c.IN_HAND_END)))
+        .drop(c.SINCE, c.HANDED, c.IS_NEW, c.IS_NEW_BATCH, c.LATEST, c.LAST, c.DONE, c.BATCH)
+    )

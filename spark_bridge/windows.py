@@ -5,7 +5,8 @@ They are functions because a window cannot be made before there is a session.
 
 from __future__ import annotations
 
-from pyspark.sql import Window, WindowSpec
+from pyspark.sql import Column, Window, WindowSpec
+from pyspark.sql import functions as F
 
 from spark_bridge import columns as c
 
@@ -28,3 +29,14 @@ def before(*keys: str) -> WindowSpec:
 def all_of(*keys: str) -> WindowSpec:
     """All rows with these keys, also those to come."""
     return Window.partitionBy(*keys)
+
+
+def greatest_since(number: str, value: Column, window: WindowSpec) -> Column:
+    """The greatest of the values, in this window, that have the present row's number.
+
+    Numbers only rise, so it is as if they were among the window's keys; but rows are put in order
+    once for each set of keys, and this needs no other order than the window has.
+    """
+    numbered = F.struct(F.col(number), value.alias(c.VALUE))
+    greatest = F.max(F.when(value.isNotNull(), numbered)).over(window)
+    return F.when(greatest[number] == F.col(number), greatest[c.VALUE])
