@@ -28,21 +28,44 @@ from spark_bridge.reach import await_an_executor, refuse_a_dead_master, refuse_a
 OLDEST_JAVA = 17
 MASTERS = re.compile(r"local(\[.+\])?|local-cluster\[.+\]|spark://.+:\d+|yarn|k8s://.+")
 
-_TIME_ZONE = "spark.sql.session.timeZone"
+#: What is a session's own, also where others share the server.
+ITS_OWN: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    # Rows that lie by run (layout.py) are joined where they lie, also on more than the run.
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
+    # A longer list of kinds would no longer be held against what a batch of rows has.
+    "spark.sql.optimizer.inSetConversionThreshold": "100",
+}
 
 #: What every session has, wherever it works.
 EVERYWHERE: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    _TIME_ZONE: "UTC",
+    # Rows that are never moved make long chains of sorts and windows in one task. By itself Spark
+    # gives each of them up to 64 MiB to begin with, and may run out of memory over a few rows.
+    "spark.buffer.pageSize": "2m",
+    **ITS_OWN,
 }
+
+_CORES = os.cpu_count() or 2
+
+
+def _memory_mb() -> int:
+    """A sixth of this machine's memory, within bounds; Spark by itself takes 1 GiB of any."""
+    try:
+        all_of_it = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (AttributeError, OSError, ValueError):  # no such question on Windows
+        return 1_024
+    return min(max(all_of_it // 6, 1_024), 16_384)
+
 
 #: What a session on this machine has besides. A cluster has its own idea of these.
 SETTINGS: Mapping[str, str] = {
-    "spark.master": "local[2]",
+    "spark.master": f"local[{_CORES}]",
+    "spark.driver.memory": f"{_memory_mb()}m",
     # A recording is small beside what Spark is made for; 200 partitions would be mostly empty.
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": str(_CORES),
     # A laptop's own name may lead nowhere when it is off the network.
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -55,9 +78,7 @@ _BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 _WORKERS_PYTHON = "PYSPARK_PYTHON"
 
 
-def local_session(
-    app_name: str = "groupsim", *, master: str = SETTINGS["spark.master"]
-) -> SparkSession:
+def local_session(app_name: str = "groupsim") -> SparkSession:
     """The session of this process; started here if there is none yet, which takes seconds.
 
     It works on this machine, unless spark-submit has started this process: it has chosen a master.
@@ -67,7 +88,7 @@ def local_session(
         return running
     if _BY_SPARK_SUBMIT in os.environ:
         return _started(EVERYWHERE, app_name)
-    return cluster_session(master, app_name)
+    return cluster_session(SETTINGS["spark.master"], app_name)
 
 
 def cluster_session(
@@ -105,7 +126,9 @@ def remote_session(url: str) -> SparkSession:
         refuse_a_dead_server(url)
         remote = SparkSession.builder.remote(url)
         # A server has one log and one web page for everybody; only what is a session's own is set.
-        return remote.config(_TIME_ZONE, EVERYWHERE[_TIME_ZONE]).getOrCreate()
+        for name, value in ITS_OWN.items():
+            remote = remote.config(name, value)
+        return remote.getOrCreate()
     except ImportError as error:
         raise NoSparkSession(
             f"Spark Connect needs more than pyspark ({error}): pip install 'groupsim[connect]'"

@@ -9,24 +9,25 @@ is, its method says; docs/spark.md shows them in SQL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
-from attrs import frozen
+from attrs import field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_bridge import columns as c
+from spark_bridge import schemas
 from spark_bridge.commits import commits, commits_refused
 from spark_bridge.coordinators import coordinator_moves
 from spark_bridge.critical_path import critical_paths
 from spark_bridge.deaths import detections
-from spark_bridge.deliveries import duplicates, losses
+from spark_bridge.deliveries import delivery_rows, duplicates_among, losses_among
 from spark_bridge.errors import UnknownTable
 from spark_bridge.generations import generations
 from spark_bridge.heartbeats import heartbeats
 from spark_bridge.ingest import LeftOut, find_runs, read_events, read_runs
 from spark_bridge.lag import greatest_lags, lag_over_time
+from spark_bridge.layout import laid_out, partitions_for
 from spark_bridge.ownership import ownership_clocks, ownership_gaps, ownership_intervals
 from spark_bridge.rebalances import rebalance_phases, rebalances
 from spark_bridge.requests import request_latency
@@ -75,13 +76,18 @@ class Timeline:
     _runs: DataFrame
     #: What was at the path and is no complete run.
     left_out: tuple[LeftOut, ...] = ()
+    _kept: dict[str, DataFrame] = field(factory=dict, init=False)
 
     @classmethod
     def read(cls, spark: SparkSession, path: str | Path) -> Self:
         """The runs at a path: a run directory, a folder with some in it, or a glob."""
         found = find_runs(path)
-        # Every analysis goes run by run: laid out so, no window has to move the rows again.
-        events = read_events(spark, found).repartition(c.RUN).cache()
+        partitions = partitions_for(
+            events=sum(run.run_file.outcome.get("events") or 0 for run in found.runs),
+            runs=len(found.runs),
+            usual=int(spark.conf.get("spark.sql.shuffle.partitions") or 1),
+        )
+        events = read_events(spark, found).transform(laid_out, partitions)
         return cls(events, read_runs(spark, found), found.left_out)
 
     def table(self, name: str) -> DataFrame:
@@ -96,13 +102,25 @@ class Timeline:
         for name in names or TABLES:
             self.table(name).createOrReplaceTempView(name)
 
+    def _keep(self, name: str, table: Callable[[DataFrame], DataFrame]) -> DataFrame:
+        """A table that others are made of too: it is computed once, when it is first needed."""
+        if name not in self._kept:
+            self._kept[name] = self._events.transform(table).cache()
+        return self._kept[name]
+
+    def forget(self) -> None:
+        """Give back the memory in which the events and what the tables share are kept."""
+        for frame in (*self._kept.values(), self._events):
+            frame.unpersist()
+        self._kept.clear()
+
     def runs(self) -> DataFrame:
         """One row per run: what was played, with which seed and settings, and what held."""
         return self._runs
 
     def events(self) -> DataFrame:
         """One row per event, in the columns of docs/events.md."""
-        return self._events
+        return self._events.select(*schemas.EVENTS.names)
 
     def states(self) -> DataFrame:
         """One row per stay of a group in a state."""
@@ -110,7 +128,7 @@ class Timeline:
 
     def sessions(self) -> DataFrame:
         """One row per stretch in which a group counted on a member, and why it ended."""
-        return self._events.transform(member_sessions)
+        return self._keep("sessions", member_sessions)
 
     def generations(self) -> DataFrame:
         """One row per generation of a group: its leader, its protocol, who voted for what."""
@@ -118,7 +136,7 @@ class Timeline:
 
     def rebalances(self) -> DataFrame:
         """One row per rebalance of a group: cause, phases, who held it, what it moved."""
-        return self._events.transform(rebalances)
+        return self._keep("rebalances", rebalances)
 
     def phases(self) -> DataFrame:
         """One row per phase of a rebalance: the group's state, from when to when."""
@@ -130,7 +148,7 @@ class Timeline:
 
     def ownership(self) -> DataFrame:
         """One row per stretch in which a member owned a partition, and what ended it."""
-        return self._events.transform(ownership_intervals)
+        return self._keep("ownership", ownership_intervals)
 
     def gaps(self) -> DataFrame:
         """One row per stretch in which nobody owned a partition that had had an owner before."""
@@ -158,7 +176,7 @@ class Timeline:
 
     def lag(self) -> DataFrame:
         """One row per look at a partition: where its reader stood, and how far behind that was."""
-        return self._events.transform(lag_over_time)
+        return self._keep("lag", lag_over_time)
 
     def greatest_lag(self) -> DataFrame:
         """One row per partition that a group ever read: how far behind it was at worst."""
@@ -166,11 +184,12 @@ class Timeline:
 
     def duplicates(self) -> DataFrame:
         """One row per partition and cause: how many records were processed again because of it."""
-        return self._events.transform(duplicates)
+        return self._keep("deliveries", delivery_rows).transform(duplicates_among)
 
     def losses(self) -> DataFrame:
         """One row per partition and cause: records that nobody processed, though committed past."""
-        return self._events.transform(losses)
+        rows = self._keep("deliveries", delivery_rows)
+        return rows.transform(losses_among, self._events)
 
     def deaths(self) -> DataFrame:
         """One row per death of a member: when, and when its group was without it (null: never)."""
