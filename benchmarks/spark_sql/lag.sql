@@ -1,0 +1,1 @@
+FROM looks_at_lag

@@ -1,0 +1,1 @@
+FROM all_rebalances
