@@ -71,8 +71,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="coordinator/group.py",
-        line="max(votes, key=votes.__getitem__)",
-        faulty="max(sorted(votes), key=votes.__getitem__)",
+        line="max(votes, key=lambda name: len(votes[name]))",
+        faulty="max(sorted(votes), key=lambda name: len(votes[name]))",
         says="A tied vote goes by the alphabet.",
     ),
     Fault(
