@@ -36,6 +36,7 @@ def record(scenario: Scenario, path: Path, **options: Unpack[PlayOptions]) -> Ru
                 run=result.run,
                 scenario=result.scenario.to_dict(),
                 variant=result.variant,
+                variants=scenario.variant_names,
                 seed=result.seed,
                 detail=options.get("detail", "folded"),
                 versions={

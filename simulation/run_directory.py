@@ -39,6 +39,8 @@ class RunFile:
     outcome: Mapping[str, Any]
     #: Which variant of the scenario, or its name where it has none.
     variant: str = ""
+    #: All that were played together, in the order of the scenario's file.
+    variants: tuple[str, ...] = field(default=(), converter=lambda names: tuple(names or ()))
     #: Whether what is repeated is counted ("folded") or told each time ("full").
     detail: str = "folded"
     schema_version: int = SCHEMA_VERSION
@@ -74,6 +76,8 @@ def _run_file_of(said: Any) -> RunFile:  # noqa: ANN401 - a file may say anythin
     for name in ("run", "scenario", "seed", "versions", "outcome"):
         if name not in said:
             raise TypeError(f"it has no {name}")
+    if not isinstance(said.get("variants", []), list):
+        raise TypeError(f"its variants must be a list, not {said['variants']!r}")
     found = RunFile(**said)
     _require_kinds(found)
     return found

@@ -14,7 +14,7 @@ from attrs import frozen
 from groupsim.commands.progress import Reporter
 from groupsim.commands.voice import Voice
 from simulation.errors import RunDirectoryError, SimulationError
-from simulation.run_directory import RUN_FILE
+from simulation.run_directory import RUN_FILE, read_run_file
 
 if TYPE_CHECKING:
     from groupsim.report.story import RunStory
@@ -74,17 +74,27 @@ def _report_a_sweep(voice: Voice, order: Order) -> None:
 
 def runs_in(paths: Sequence[Path]) -> list[Path]:
     """The run directories that are meant: each is one, or a folder with some in it."""
-    found: dict[Path, None] = {}
-    for path in paths:
-        inside = sorted(each.parent for each in path.glob(f"[!.]*/{RUN_FILE}"))
-        is_folder_of_runs = inside and not (path / RUN_FILE).exists()
-        found.update(dict.fromkeys(inside if is_folder_of_runs else [path]))
+    folders = [_runs_at(path) for path in paths]
+    found = list(dict.fromkeys(run for folder in folders for run in folder))
     if len(found) > RUNS_MAX:
         raise RunDirectoryError(
             f"{len(found)} runs are too many to stand side by side, {RUNS_MAX} are the most:"
-            f" name those to compare, such as {next(iter(found))}"
+            f" name those to compare, such as {found[0]}"
         )
-    return list(found)
+    in_order = (sorted(runs, key=_place_of) if len(runs) > 1 else runs for runs in folders)
+    return list(dict.fromkeys(run for runs in in_order for run in runs))
+
+
+def _runs_at(path: Path) -> list[Path]:
+    inside = sorted(each.parent for each in path.glob(f"[!.]*/{RUN_FILE}"))
+    return inside if inside and not (path / RUN_FILE).exists() else [path]
+
+
+def _place_of(run: Path) -> tuple[int, str]:
+    """Where a run stands among those of its folder: as its scenario's file has them, or by name."""
+    told = read_run_file(run)
+    place = told.variants.index(told.variant) if told.variant in told.variants else 0
+    return place, run.name
 
 
 def _read(voice: Voice, run: Path) -> RunStory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,15 @@ def test_a_run_becomes_a_page_and_the_page_is_named(runs, tmp_path):
 
 def test_a_folder_means_every_run_in_it(runs):
     assert reporting.runs_in([runs]) == [runs / "first", runs / "second"]
+
+
+def test_the_variants_of_a_folder_stand_in_the_order_of_their_file(runs):
+    for name in ("first", "second"):
+        file = runs / name / "run.json"
+        told = json.loads(file.read_text()) | {"variant": name, "variants": ["second", "first"]}
+        file.write_text(json.dumps(told))
+
+    assert reporting.runs_in([runs]) == [runs / "second", runs / "first"]
 
 
 def test_runs_stand_in_the_order_in_which_they_are_named(runs):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from attrs import evolve
 from pyarrow import parquet
 
 from simulation.events import Row
@@ -34,6 +35,15 @@ def test_a_recorded_run_says_what_was_played(tmp_path):
     assert sorted(run_file.versions) == ["groupsim", "kafka", "pyarrow"]
     assert run_file.outcome == result.outcome()
     assert run_file.outcome["ended_ms"] == 90_000
+
+
+def test_a_recorded_variant_knows_its_place_among_the_others(tmp_path):
+    scenario = evolve(the_leader_dies(), variants={"slow": {}, "fast": {}})
+
+    record(scenario, tmp_path / "run", variant="fast")
+
+    run_file = read_run_file(tmp_path / "run")
+    assert (run_file.variant, run_file.variants) == ("fast", ("slow", "fast"))
 
 
 @pytest.mark.parametrize("detail", ["folded", "full"])
