@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,11 @@ from simulation.events import SCHEMA_VERSION
 
 RUN_FILE = "run.json"
 EVENTS_FOLDER = "events"
+
+
+def _in_order(names: Iterable[str] | None) -> tuple[str, ...]:
+    """None is what a version that has no such field says of it."""
+    return tuple(names or ())
 
 
 @frozen(kw_only=True)
@@ -40,7 +45,7 @@ class RunFile:
     #: Which variant of the scenario, or its name where it has none.
     variant: str = ""
     #: All that were played together, in the order of the scenario's file.
-    variants: tuple[str, ...] = field(default=(), converter=lambda names: tuple(names or ()))
+    variants: tuple[str, ...] = field(default=(), converter=_in_order)
     #: Whether what is repeated is counted ("folded") or told each time ("full").
     detail: str = "folded"
     schema_version: int = SCHEMA_VERSION
