@@ -232,8 +232,7 @@ def main(
                 answers = ask_spark(spark, run_directory)
             show(run_directory, answers, voice)
             voice.page.print("\nThe deploy as a page to look at:")
-            with voice.while_working("Drawing it"):
-                report(Order(paths=[deploys], page=(out or Path()).resolve() / PAGE))
+            report(Order(paths=[deploys], page=(out or Path()).resolve() / PAGE))
         except (SimulationError, SparkBridgeError) as error:
             voice.talk.print(f"groupsim: {error}", soft_wrap=True, highlight=False)
             raise typer.Exit(WRONG_USE) from error

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from groupsim.commands.on_spark import doing
 from groupsim.commands.progress import Reporter
 from groupsim.commands.voice import Voice
 from simulation.errors import RunDirectoryError, SimulationError
@@ -50,17 +51,18 @@ def report(order: Order) -> None:
     if any((path / _SWEEP_FILE).exists() for path in order.paths):
         _report_a_sweep(voice, order)
         return
-    runs = runs_in(order.paths)
-    stories = [_read(voice, run) for run in runs]
-    from groupsim.report.page import page  # noqa: PLC0415 - heavy, and an extra
-    from groupsim.report.pictures import as_png, as_svg  # noqa: PLC0415 - the same
-
+    pictures = _pictures_wanted(order)
     if order.page is not None:
         _refuse_a_folder(order.page)
-        _write(voice, order.page, page(stories).encode())
-    for target, kind in ((order.png, "png"), (order.svg, "svg")):
-        for path, spec in _pictures(stories, target, kind):
-            _write(voice, path, as_png(spec) if kind == "png" else as_svg(spec).encode())
+    stories = [_read(voice, run) for run in runs_in(order.paths)]
+    if order.page is not None:
+        with doing(voice, f"drawing {order.page}"):
+            from groupsim.report.page import page  # noqa: PLC0415 - heavy, and an extra
+
+            content = page(stories).encode()
+        _write(voice, order.page, content)
+    for kind, target in pictures:
+        _draw(voice, stories, target, kind)
 
 
 def _report_a_sweep(voice: Voice, order: Order) -> None:
@@ -104,23 +106,30 @@ def _read(voice: Voice, run: Path) -> RunStory:
         return read_story(run, reporter)
 
 
-def _pictures(
-    stories: Sequence[RunStory], target: Path | None, kind: str
-) -> Iterator[tuple[Path, dict[str, object]]]:
-    """One picture of all runs if a file is wanted; also each chart by itself if it is a folder."""
-    from groupsim.report.pictures import charts_of, picture  # noqa: PLC0415 - heavy, and an extra
+def _pictures_wanted(order: Order) -> list[tuple[str, Path]]:
+    """Each kind of picture that is asked for, and where it goes: refused before work is done."""
+    wanted = [(kind, path) for kind, path in (("png", order.png), ("svg", order.svg)) if path]
+    for kind, path in wanted:
+        if path.suffix not in ("", f".{kind}") and not path.is_dir():
+            raise SimulationError(f"--{kind} {path}: a name that ends in .{kind}, or a folder")
+    return wanted
 
-    if target is None:
-        return
-    if target.suffix == f".{kind}" and not target.is_dir():
-        yield target, picture(stories)
-        return
-    if target.suffix and not target.is_dir():
-        raise SimulationError(f"--{kind} {target}: a name that ends in .{kind}, or a folder")
-    yield target / f"picture.{kind}", picture(stories)
-    for story in stories:
+
+def _draw(voice: Voice, stories: Sequence[RunStory], target: Path, kind: str) -> None:
+    """One picture of all runs if a file is wanted; also each chart by itself if it is a folder."""
+    is_file = target.suffix == f".{kind}" and not target.is_dir()
+    path = target if is_file else target / f"picture.{kind}"
+    with doing(voice, f"drawing {path}"):
+        from groupsim.report.pictures import as_file, charts_of, picture  # noqa: PLC0415 - as above
+
+        content = as_file(picture(stories), kind)
+    _write(voice, path, content)
+    for story in () if is_file else stories:
         for name, spec in charts_of(story, stories):
-            yield target / f"{_as_file_name(story.name)}-{name}.{kind}", spec
+            path = target / f"{_as_file_name(story.name)}-{name}.{kind}"
+            with doing(voice, f"drawing {path}"):
+                content = as_file(spec, kind)
+            _write(voice, path, content)
 
 
 def _as_file_name(name: str) -> str:

@@ -57,7 +57,10 @@ def _events(recording: Recording, progress: Reporter) -> Iterator[dict[str, Any]
         yield from trace.take(row)
         if n % _ROWS_BETWEEN_WORDS == 0:
             progress(row.at_ms, end_ms)
-    yield from trace.rest()
+    for n, event in enumerate(trace.rest()):
+        yield event
+        if n % _ROWS_BETWEEN_WORDS == 0:
+            progress(end_ms, end_ms)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from groupsim.report.palette import THEME
 from groupsim.report.png import smaller
 from groupsim.report.story import RunStory
 
-__all__ = ["as_png", "as_svg", "charts_of", "picture"]
+__all__ = ["as_file", "as_png", "as_svg", "charts_of", "filled", "picture"]
 
 #: Pixels of a PNG for each of the chart's own: sharp on today's screens.
 _SCALE = 2.0
@@ -38,7 +38,7 @@ def charts_of(run: RunStory, runs: Sequence[RunStory] = ()) -> Iterator[tuple[st
     canvas = Canvas(lanes=lanes, width=_WIDTH, is_live=False)
     frames = frames_of(run, lanes)
     for name in charts_worth_drawing(lanes):
-        yield name, _filled(CHARTS[name](canvas), frames)
+        yield name, filled(CHARTS[name](canvas), frames)
 
 
 def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
@@ -67,14 +67,20 @@ def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
         )
         frames.update({f"{prefix}{key}": rows for key, rows in frames_of(run, lanes).items()})
     whole = alt.concat(*columns, columns=_COLUMNS, spacing=24).resolve_scale(color="independent")
-    return _filled(whole, frames)
+    return filled(whole, frames)
 
 
-def _filled(chart: alt.LayerChart | alt.ConcatChart, frames: Mapping[str, Frame]) -> Spec:
+def filled(chart: alt.LayerChart | alt.ConcatChart, frames: Mapping[str, Frame]) -> Spec:
+    """A chart with its data in it; what it names and nobody gives has no rows."""
     spec: Spec = chart.to_dict()
     spec["datasets"] = dict(frames)
     spec["config"] = dict(THEME)
     return spec
+
+
+def as_file(spec: Spec, kind: str) -> bytes:
+    """A chart as what a file of this kind holds: png or svg."""
+    return as_png(spec) if kind == "png" else as_svg(spec).encode()
 
 
 def as_png(spec: Spec, scale: float = _SCALE) -> bytes:
