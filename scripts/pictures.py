@@ -14,7 +14,7 @@ from pathlib import Path
 
 from groupsim.commands.scenarios import load
 from groupsim.commands.shipped import shipped
-from groupsim.report.answers import figure, figures_that_differ
+from groupsim.report.answers import brief, figures_that_differ
 from groupsim.report.pictures import as_png, picture
 from groupsim.report.story import RunStory, read_story
 
@@ -43,10 +43,7 @@ def main(recordings: Path) -> None:
 def subtitles(runs: Sequence[RunStory]) -> list[str]:
     """The three numbers of each run that tell them apart."""
     names = figures_that_differ(runs)
-    return [
-        ", ".join(f"{name} {figure(run, name).value}" for name in names) if len(runs) > 1 else ""
-        for run in runs
-    ]
+    return [brief(run, names) if len(runs) > 1 else "" for run in runs]
 
 
 if __name__ == "__main__":

@@ -1,17 +1,25 @@
-"""The answer before the evidence: what came of runs in a few numbers, and which tell them apart."""
+"""The answer before the evidence: what came of runs in plain sentences, what tells them apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
 from groupsim.commands.summary import number
 from groupsim.report.story import RunStory
 from simulation.measures import MEASURES, Number, figure_of
-from simulation.sentences import counted
+from simulation.sentences import counted, listed
 
-__all__ = ["Figure", "figure", "figure_names", "figures_that_differ", "headline", "verdict"]
+__all__ = [
+    "Figure",
+    "brief",
+    "figure",
+    "figure_names",
+    "figures_that_differ",
+    "headline",
+    "verdict",
+]
 
 #: The worst partition says little of what all of them went through.
 _SUM = "sum(unowned_s)"
@@ -30,17 +38,74 @@ _ASKED_FOR = (
     ("commits_refused",),
     ("dual_s",),
 )
+#: What people want to know of even if it is the same everywhere.
+_FEARED = ("lost", "duplicates")
 #: A number tells runs apart if the least is smaller than the greatest by this share of it.
 _APART = 0.1
+#: More runs than this are counted, not listed.
+_LISTED_MAX = 3
+_TEN, _HUNDRED, _HOUR_S = 10, 100, 3_600
+
+
+@frozen
+class _Words:
+    """How people say a number: what it counts, if anything but seconds, and what that is about."""
+
+    noun: str
+    about: str
+    #: A sentence's beginning with the number in it, and what is said where it is zero.
+    some: str
+    none: str
+
+
+# fmt: off
+
+#: How each number is said.
+_WORDS = {
+    _SUM:              _Words("", "unowned in all", "Partitions had no owner for {} in all",
+                              "No partition was without an owner"),
+    "unowned_s":       _Words("", "unowned, worst partition",
+                              "The worst partition had no owner for {}",
+                              "No partition was without an owner"),
+    "dual_s":          _Words("", "with two readers, worst partition",
+                              "The worst partition had two readers at once for {}",
+                              "No partition had two readers at once"),
+    "rebalances":      _Words("rebalance", "", "It took {}",
+                              "There was no rebalance"),
+    "rebalance_s":     _Words("", "longest rebalance", "The longest rebalance took {}",
+                              "No rebalance took any time"),
+    "moved":           _Words("partition", "moved", "Rebalances moved {}",
+                              "No partition moved"),
+    "duplicates":      _Words("record", "processed again", "Processed more than once: {}",
+                              "Nothing was processed twice"),
+    "lost":            _Words("record", "lost", "Lost: {}",
+                              "Nothing was lost"),
+    "lag":             _Words("record", "behind at worst", "The worst partition was {} behind",
+                              "No partition was behind"),
+    "lag_s":           _Words("", "late at worst", "The oldest record waited {}",
+                              "No record waited"),
+    "detection_s":     _Words("", "until a death was noticed", "A death went unnoticed for {}",
+                              "No member died unnoticed"),
+    "commits_refused": _Words("commit", "refused", "The coordinator refused {}",
+                              "No commit was refused"),
+    "commits_per_s":   _Words("commit", "a second", "The group made {} a second",
+                              "Nothing was committed"),
+}
+
+# fmt: on
 
 
 @frozen
 class Figure:
-    """A number under its name, as text."""
+    """A number under its name, as text: exactly, and as people say it."""
 
     name: str
     meaning: str
     value: str
+    #: Rounded, with the unit of time if it has one.
+    said: str
+    #: What it is a number of, in a word or three.
+    about: str
 
 
 def figure_names() -> list[str]:
@@ -53,14 +118,43 @@ def figure_names() -> list[str]:
 def figure(run: RunStory, name: str) -> Figure:
     """One number of a run."""
     meaning = MEASURES["unowned_s" if name == _SUM else name].meaning
-    whole = f"{meaning}; all partitions together" if name == _SUM else meaning
-    return Figure(name, whole, number(_value(run, name)))
+    value = _value(run, name)
+    words = _WORDS[name]
+    noun = "" if not words.noun else words.noun if value == 1 else f"{words.noun}s"
+    return Figure(
+        name=name,
+        meaning=f"{meaning}; all partitions together" if name == _SUM else meaning,
+        value=number(value),
+        said=_rounded(value) if noun else _seconds(value),
+        about=" ".join(filter(None, (noun, words.about))),
+    )
+
+
+def brief(run: RunStory, names: Sequence[str]) -> str:
+    """Some numbers of a run in a line: "352 s unowned in all, 41 rebalances"."""
+    figures = [figure(run, name) for name in names]
+    return ", ".join(f"{each.said} {each.about}" for each in figures)
 
 
 def _value(run: RunStory, name: str) -> Number:
     if name == _SUM:
         return figure_of("sum", run.measures.values("unowned_s").values())
     return run.measures.figure(name)
+
+
+def _seconds(value: Number) -> str:
+    """A length of time as precise as anybody needs it."""
+    if value >= _TEN * _HOUR_S:
+        return f"{value / _HOUR_S:,.0f} h"
+    if 0 < value < 1:
+        return f"{value * 1_000:.0f} ms"
+    return f"{_rounded(value)} s"
+
+
+def _rounded(value: Number) -> str:
+    if not isinstance(value, float) or value == 0:
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if value >= _HUNDRED else f"{value:.1f}"
 
 
 def figures_that_differ(runs: Sequence[RunStory]) -> list[str]:
@@ -83,47 +177,74 @@ def headline(runs: Sequence[RunStory]) -> list[str]:
     """The answer in sentences: of one run what it cost, of several who did best and worst."""
     if len(runs) == 1:
         return _headline_of_one(runs[0])
+    apart = [name for name in figures_that_differ(runs) if _spread(runs, name) > _APART]
+    feared = [name for name in _FEARED if name not in apart]
     return [
-        _best_and_worst(runs, name)
-        for name in figures_that_differ(runs)
-        if _spread(runs, name) > _APART
+        *(_compared(runs, name) for name in apart),
+        *(_compared(runs, name) for name in feared),
+        *_failures(runs),
     ]
 
 
 def _headline_of_one(run: RunStory) -> list[str]:
     measures = run.measures
-    found = []
     unowned = measures.values("unowned_s")
     worst = max(unowned, key=unowned.__getitem__, default=None)
     if worst is None or not unowned[worst]:
-        found.append("No partition was without an owner.")
+        gaps = "No partition was without an owner."
     else:
-        found.append(f"{worst} was without an owner for {unowned[worst]:.1f} s, the worst of all.")
-    count = len(measures.rebalances)
-    longest = measures.figure("rebalance_s")
-    found.append(
-        f"{counted(count, 'rebalance')}, the longest {longest:.1f} s." if count else "No rebalance."
-    )
-    duplicates, lost = int(measures.figure("duplicates")), int(measures.figure("lost"))
-    twice = counted(duplicates, "record") if duplicates else "No record"
-    found.append(
-        f"{twice} processed more than once, {counted(lost, 'record') if lost else 'none'} lost."
-    )
-    lag = int(measures.figure("lag"))
-    if lag:
-        found.append(
-            f"{counted(lag, 'record')} behind at worst, {measures.figure('lag_s'):.1f} s late."
-        )
-    return found
+        gaps = f"{worst} had no owner for {_seconds(unowned[worst])}, the worst of all partitions"
+        gaps += f"; all together {_seconds(_value(run, _SUM))}."
+    rebalances = _said(run, "rebalances")
+    if measures.rebalances:
+        rebalances += f", the longest {_seconds(_value(run, 'rebalance_s'))}"
+    names = [*_FEARED, *(name for name in ("lag_s", "detection_s") if _value(run, name))]
+    return [gaps, f"{rebalances}.", *(f"{_said(run, name)}." for name in names)]
 
 
-def _best_and_worst(runs: Sequence[RunStory], name: str) -> str:
-    best = min(runs, key=lambda run: _value(run, name))
-    worst = max(runs, key=lambda run: _value(run, name))
+def _said(run: RunStory, name: str) -> str:
+    words = _WORDS[name]
+    return words.some.format(_counted(run, name)) if _value(run, name) else words.none
+
+
+def _counted(run: RunStory, name: str) -> str:
+    """A number with what it counts: "41 rebalances", "3.2 s"."""
+    each = figure(run, name)
+    noun = _WORDS[name].noun
+    return f"{each.said} {each.about.split()[0]}" if noun else each.said
+
+
+def _compared(runs: Sequence[RunStory], name: str) -> str:
+    """Who had least and who had most of it; those that have the same are named together."""
+    by_value: dict[str, list[RunStory]] = {}
+    for run in sorted(runs, key=lambda each: _value(each, name)):
+        by_value.setdefault(_counted(run, name), []).append(run)
+    least, *between = by_value.values()
+    said = _said(least[0], name)
+    is_none = not _value(least[0], name)
+    if not between:
+        return f"{said} in any of them." if is_none else f"{said} in each of them."
+    *between, most = between
+    best = "the fewest" if _WORDS[name].noun else "the least"
     return (
-        f"{name}: least in {best.name} ({figure(best, name).value}),"
-        f" most in {worst.name} ({figure(worst, name).value})"
+        f"{said} with {_names(least, runs)}{f', {best}' if between and not is_none else ''};"
+        f" {_counted(most[0], name)} with {_names(most, runs)}{', the most' if between else ''}."
     )
+
+
+def _names(some: Sequence[RunStory], runs: Sequence[RunStory]) -> str:
+    """Runs by their names; many of them by their number."""
+    if len(some) > _LISTED_MAX:
+        return f"{len(some)} of the {len(runs)}"
+    return listed([run.name for run in sorted(some, key=runs.index)])
+
+
+def _failures(runs: Sequence[RunStory]) -> Iterator[str]:
+    """What was expected and did not come; nothing is said of what held."""
+    for run in runs:
+        held, words = verdict(run)
+        if held is False:
+            yield f"{run.name}: {words}."
 
 
 def verdict(run: RunStory) -> tuple[bool | None, str]:

@@ -9,13 +9,12 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.report.answers import figures_that_differ, headline
 from groupsim.report.ownership import OWNED, UNOWNED, Stay
 from groupsim.report.page import page
 from groupsim.report.story import read_story
 from simulation.measures import Place
 from tests.groupsim.report.stories import WICKED, a_wicked_directory, story_of
-from tests.groupsim.runs import a_death, a_ghost, a_pause
+from tests.groupsim.runs import a_death, a_pause
 
 MEGABYTE = 1_000_000
 
@@ -101,22 +100,6 @@ def test_runs_stand_side_by_side_on_one_scale():
     assert data["ended_ms"] == max(run.ended_ms for run in runs)
     cards = [each for _, each in Parts(html).elements if each.get("data-chart") == "card"]
     assert [card["data-run"] for card in cards] == ["0", "1"]
-
-
-def test_the_answer_of_one_run_begins_with_its_worst_partition():
-    first, *_ = headline([story_of(a_death)])
-
-    assert first == "orders-2 of checkout was without an owner for 45.4 s, the worst of all."
-
-
-def test_of_several_runs_those_numbers_come_first_that_differ():
-    runs = [story_of(a_death), story_of(a_ghost)]
-
-    names = figures_that_differ(runs)
-
-    assert len(names) == 3
-    assert names[0] == "sum(unowned_s)"
-    assert "lost" not in names
 
 
 def test_a_page_of_a_large_deploy_is_smaller_than_five_megabytes():
