@@ -98,7 +98,7 @@ class Canvas:
             labels=has_labels,
             ticks=has_labels,
             labelExpr=labels,
-            labelOverlap="greedy",
+            labelOverlap="parity",
             labelSeparation=8,
             labelFlush=True,
         )
@@ -109,12 +109,12 @@ class Canvas:
     def y(self, lanes: Sequence[str], step: int) -> alt.Y:
         """Lanes, each with its name where there is room for it."""
         shown = lanes[:: max(1, -(-_LABEL_HEIGHT // step))]
+        # Without a margin, rounding may put the first lane outside, and Vega leaves out its name.
+        inner, outer = (0.12, 0.06) if step >= _ROOMY else (0, 0)
         return alt.Y(
             "lane:N",
             title=None,
-            scale=alt.Scale(
-                domain=list(lanes), paddingInner=0.12 if step >= _ROOMY else 0, paddingOuter=0
-            ),
+            scale=alt.Scale(domain=list(lanes), paddingInner=inner, paddingOuter=outer),
             axis=alt.Axis(values=list(shown), grid=False) if self.has_names else None,
         )
 
@@ -273,7 +273,7 @@ _OTHERWISE: Mapping[str, Mapping[str, Any]] = {
         "strokeDash": [3, 2],
         "strokeWidth": 1,
         "fill": UNOWNED_COLOUR,
-        "fillOpacity": 0.12,
+        "fillOpacity": 0.22,
     },
 }
 
@@ -329,8 +329,8 @@ def lag_chart(canvas: Canvas) -> Chart:
     return canvas.finished(
         "Lag, in records",
         "blue: the partition that is furthest behind; grey: single partitions",
-        worst,
         each,
+        worst,
         height=110,
     )
 

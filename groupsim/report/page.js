@@ -82,7 +82,12 @@
     });
     catchUp(slot);
     slot.dataset.state = "drawn";
-    if (slots.every((each) => !visible.has(each) || each.dataset.state)) document.body.dataset.state = "drawn";
+    settle();
+  };
+
+  // Whoever waits for the page is told when nothing that can be seen is still to come.
+  const settle = () => {
+    if ([...visible].every((each) => each.dataset.state)) document.body.dataset.state = "drawn";
   };
 
   const catchUp = (slot) => {
@@ -154,6 +159,7 @@
         else draw(target);
       } else visible.delete(target);
     }
+    settle();
   }, { rootMargin: "200px" });
   follow();
   slots.forEach((slot) => observer.observe(slot));

@@ -7,9 +7,12 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import vl_convert
+from attrs import evolve
 
+from groupsim.report.charts import Canvas, members_chart
+from groupsim.report.frames import lanes_of
 from groupsim.report.palette import DUAL_COLOUR, UNOWNED_COLOUR, member_colours
-from groupsim.report.pictures import as_png, as_svg, charts_of, picture
+from groupsim.report.pictures import as_png, as_svg, charts_of, filled, picture
 from groupsim.report.png import smaller
 from groupsim.report.story import read_story
 from tests.groupsim.report.stories import WICKED, a_wicked_directory, story_of
@@ -26,6 +29,15 @@ def test_a_picture_has_the_names_of_its_runs_and_lanes():
     svg = as_svg(picture([story_of(a_death), story_of(a_pause)], ["first", "second"]))
 
     assert {"run", "first", "second", "orders-0", "checkout"} <= set(texts_of(svg))
+
+
+def test_every_lane_has_its_name_beside_it_down_to_the_first():
+    names = [f"pod-{n}" for n in range(6)]
+    lanes = evolve(lanes_of([story_of(a_death)]), members=names, clients=names)
+
+    svg = as_svg(filled(members_chart(Canvas(lanes=lanes, width=300, is_live=False)), {}))
+
+    assert set(names) <= set(texts_of(svg))
 
 
 def test_a_gap_is_red_in_the_picture():
