@@ -29,8 +29,9 @@ from simulation.scenarios import Scenario
 from simulation.scenarios.grids import Setting, parse_axis, settings_of
 from spark_bridge.session import cluster_session
 from spark_bridge.sweeps.folder import at_work
-from spark_bridge.sweeps.running import play_missing
-from spark_bridge.sweeps.sweep import Sweep, usual_chunk
+from spark_bridge.sweeps.plan import usual_chunk
+from spark_bridge.sweeps.running import play_missing, task_of
+from spark_bridge.sweeps.sweep import Sweep
 
 CORES = 2
 SEEDS, SEEDS_OF_A_SMALL_ONE = 60, 6
@@ -88,7 +89,8 @@ def by_spark(scenario: Scenario, settings: Sequence[Setting], seeds: int, folder
     sweep = Sweep.of(scenario, [parse_axis(AXIS)], seeds=seeds)
     sweep = evolve(sweep, runs_per_chunk=usual_chunk(sweep.runs, CORES))
     with at_work(folder, sweep) as workshop:
-        return taken(lambda: play_missing(spark, workshop, settings, CORES, lambda _: None))
+        task = task_of(workshop.folder, settings)
+        return taken(lambda: list(play_missing(spark, workshop, task, CORES)))
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from simulation.scenarios import Limits
 from simulation.sentences import counted
 from spark_bridge import columns as c
 from spark_bridge.sweeps.advice import judged, ranked
-from spark_bridge.sweeps.folder import SweepFolder
+from spark_bridge.sweeps.folder import Folder
 from spark_bridge.sweeps.pareto import pareto
 from spark_bridge.sweeps.statistics import distributions, estimates, usual_figures
 from spark_bridge.sweeps.sweep import Sweep
@@ -30,9 +30,9 @@ FAILURES_MAX = 20
 Answer = dict[str, Any]
 
 
-def answered(spark: SparkSession, folder: SweepFolder, questions: Questions) -> Answer:
+def answered(spark: SparkSession, folder: Folder[Sweep], questions: Questions) -> Answer:
     """All that was asked."""
-    sweep = folder.sweep
+    sweep = folder.plan
     results = folder.read(spark)
     named = [bound.figure for bound in (*questions.bounds, *questions.gates)]
     figures = [
@@ -75,9 +75,9 @@ def answered(spark: SparkSession, folder: SweepFolder, questions: Questions) -> 
         estimated.unpersist()
 
 
-def answered_for_a_page(spark: SparkSession, folder: SweepFolder, questions: Questions) -> Answer:
+def answered_for_a_page(spark: SparkSession, folder: Folder[Sweep], questions: Questions) -> Answer:
     """The same, with what only a page has room for."""
-    scenario = folder.sweep.scenario
+    scenario = folder.plan.scenario
     means = [usual_figures(measure)[0] for measure in questions.measures]
     spread = distributions(folder.read(spark), means).orderBy(c.SETTING)
     return answered(spark, folder, questions) | {

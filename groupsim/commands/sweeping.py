@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from simulation.sentences import counted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_bridge.sweeps.folder import SweepFolder
+    from spark_bridge.sweeps.folder import Folder
     from spark_bridge.sweeps.sweep import Sweep
 
 #: For each setting, unless told.
@@ -130,16 +131,18 @@ def _answer(
     voice: Voice, wish: SweepWish, questions: Questions, grid: Grid | None
 ) -> dict[str, Any]:
     from groupsim.commands.sweep_answers import answered  # noqa: PLC0415 - it needs Spark
-    from spark_bridge.sweeps.folder import read_folder, refuse_another  # noqa: PLC0415 - the same
+    from spark_bridge.sweeps.folder import gone_on_with, read_folder  # noqa: PLC0415 - the same
+    from spark_bridge.sweeps.sweep import Sweep  # noqa: PLC0415 - the same
 
     if grid is None:
-        folder = read_folder(wish.out)
+        folder = read_folder(wish.out, Sweep)
         spark = session_at(voice, wish.master, wish.remote)
     else:
-        refuse_another(wish.out, _sweep(wish, grid))  # before Spark is started for nothing
+        sweep = _sweep(wish, grid)
+        gone_on_with(wish.out, sweep)  # before Spark is started for nothing
         spark = session_at(voice, wish.master, wish.remote)
-        folder = _played(voice, wish, grid, spark)
-    kept, runs = folder.runs_kept(), folder.sweep.runs
+        folder = _played(voice, sweep, wish.out, grid.settings, spark)
+    kept, runs = folder.runs_kept(), folder.plan.runs
     if not kept:
         raise SimulationError(f"no run of {wish.out} has been played yet")
     if kept < runs:
@@ -157,8 +160,9 @@ def page_of(voice: Voice, path: Path) -> str:
     with needing_spark("the report of a sweep"):
         from groupsim.commands.sweep_answers import answered_for_a_page  # noqa: PLC0415 - as above
         from spark_bridge.sweeps.folder import read_folder  # noqa: PLC0415 - the same
+        from spark_bridge.sweeps.sweep import Sweep  # noqa: PLC0415 - the same
 
-        folder = read_folder(path)
+        folder = read_folder(path, Sweep)
         if not folder.chunks():
             raise SimulationError(f"no run of {path} has been played yet")
         spark = session_at(voice, None, None)
@@ -170,12 +174,16 @@ def page_of(voice: Voice, path: Path) -> str:
 
 
 def _sweep(wish: SweepWish, grid: Grid) -> Sweep:
-    from spark_bridge.sweeps.sweep import Sweep  # noqa: PLC0415 - it needs Spark
+    from spark_bridge.sweeps.folder import read_folder  # noqa: PLC0415 - it needs Spark
+    from spark_bridge.sweeps.sweep import Sweep  # noqa: PLC0415 - the same
 
+    seeds = wish.seeds
+    if seeds is None and (wish.out / Sweep.FILE).exists():
+        seeds = read_folder(wish.out, Sweep).plan.seeds
     sweep = Sweep.of(
         grid.scenario,
         grid.axes,
-        seeds=wish.seeds or USUAL_SEEDS,
+        seeds=seeds or USUAL_SEEDS,
         first_seed=wish.first_seed,
         limits=wish.limits,
         allow_python=wish.allow_python,
@@ -184,38 +192,33 @@ def _sweep(wish: SweepWish, grid: Grid) -> Sweep:
     return evolve(sweep, source=str(wish.scenario), changes=list(wish.changes))
 
 
-def _played(voice: Voice, wish: SweepWish, grid: Grid, spark: SparkSession) -> SweepFolder:
+def _played(
+    voice: Voice, sweep: Sweep, out: Path, settings: Sequence[Setting], spark: SparkSession
+) -> Folder[Sweep]:
     from spark_bridge.sweeps.folder import at_work  # noqa: PLC0415 - it needs Spark
-    from spark_bridge.sweeps.running import cores_of, play_missing  # noqa: PLC0415 - the same
-    from spark_bridge.sweeps.sweep import usual_chunk  # noqa: PLC0415 - the same
+    from spark_bridge.sweeps.plan import usual_chunk  # noqa: PLC0415 - the same
+    from spark_bridge.sweeps.running import cores_of, play_missing, task_of  # noqa: PLC0415 - the same
 
     cores = cores_of(spark)
-    sweep = _sweep(wish, grid)
+    name = sweep.scenario["name"]
     sweep = evolve(sweep, runs_per_chunk=usual_chunk(sweep.runs, cores))
-    with at_work(wish.out, sweep) as workshop:
+    with at_work(out, sweep) as workshop:
         folder = workshop.folder
         kept = folder.runs_kept()
-        missing = sweep.runs - kept
         voice.say(
-            f"{grid.scenario.name}: {counted(sweep.settings, 'setting')}, seeds"
+            f"{name}: {counted(sweep.settings, 'setting')}, seeds"
             f" {sweep.first_seed} to {sweep.first_seed + sweep.seeds - 1}, {sweep.runs:,} runs"
-            + (f"; {kept:,} of them are in {wish.out} already" if kept else "")
+            + (f"; {kept:,} of them are in {out} already" if kept else "")
         )
-        done = 0
-        with Reporter(voice.talk, grid.scenario.name, told_runs) as progress:
-
-            def heard(runs: int) -> None:
-                nonlocal done
-                done += runs
-                progress(done, missing)
-
-            progress(0, missing)
-            try:
-                play_missing(spark, workshop, grid.settings, cores, heard)
-            except (KeyboardInterrupt, Terminated):
-                voice.say(
-                    f"{kept + done:,} of {sweep.runs:,} runs are kept in {wish.out};"
-                    " the same command goes on"
-                )
-                raise
+        playing = play_missing(spark, workshop, task_of(folder, settings), cores)
+        try:
+            with Reporter(voice.talk, name, told_runs) as progress, closing(playing):
+                for _ in playing:
+                    progress(folder.runs_kept() - kept, sweep.runs - kept)
+        except (KeyboardInterrupt, Terminated):
+            voice.say(
+                f"{folder.runs_kept():,} of {sweep.runs:,} runs are kept in {out};"
+                " the same command goes on"
+            )
+            raise
     return folder

@@ -1,8 +1,8 @@
-"""The folder of a sweep: what is played, and what is known of it so far.
+"""The folder of a sweep or a campaign: what is played, and what is known of it so far.
 
-    DIR/sweep.json              which settings, which seeds
+    DIR/sweep.json              which settings, which seeds; campaign.json for a campaign
     DIR/results/chunk=*/        one row for each run, chunk by chunk
-    DIR/runs/RUN/               the run directories, if events are kept
+    DIR/runs/RUN/               the run directories of a sweep, if events are kept
 
 A chunk is written beside its place and renamed, so one that is there is whole: whatever ends a
 sweep, the same command goes on where it was. Spark must see the folder under the same path.
@@ -17,42 +17,31 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from attrs import asdict, define, evolve, fields_dict, frozen
+from attrs import asdict, evolve, fields_dict, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_bridge import columns as c
-from spark_bridge import schemas
 from spark_bridge.errors import SweepRefused
-from spark_bridge.sweeps.sweep import Sweep
+from spark_bridge.sweeps.plan import Plan
 from spark_bridge.urls import url_of
 
-SWEEP_FILE = "sweep.json"
 _RESULTS, _RUNS, _LOCK = "results", "runs", ".lock"
 #: Spark does not read what begins so.
 _MAKING = "_making-"
 
-#: What a difference in sweep.json is called on the command line.
-_CALLED = {
-    "scenario": "the scenario",
-    "variants": "--variant",
-    "axes": "--vary",
-    "first_seed": "--seed",
-    "seeds": "--seeds",
-    "limits": "--max-...",
-    "allow_python": "--allow-python",
-    "keeps_events": "--keep-events",
-    "versions": "the version of groupsim",
-}
+#: What is played there: a sweep or a campaign.
+Planned_co = TypeVar("Planned_co", bound=Plan, covariant=True)
+Known = TypeVar("Known", bound=Plan)
 
 
 @frozen
-class SweepFolder:
-    """What is kept of a sweep."""
+class Folder(Generic[Planned_co]):
+    """What is kept of a plan."""
 
     path: Path
-    sweep: Sweep
+    plan: Planned_co
 
     @property
     def results(self) -> Path:
@@ -64,6 +53,10 @@ class SweepFolder:
         """Where run directories are, if events are kept."""
         return self.path / _RUNS
 
+    def place_of(self, chunk: int) -> Path:
+        """Where the rows of a chunk are."""
+        return self.results / f"{c.CHUNK}={chunk}"
+
     def chunks(self) -> list[int]:
         """The chunks that are there, each of them whole."""
         found = self.results.glob(f"{c.CHUNK}=*")
@@ -72,23 +65,24 @@ class SweepFolder:
     def missing(self) -> list[int]:
         """The chunks that are still to be played."""
         there = set(self.chunks())
-        return [chunk for chunk in range(self.sweep.chunks) if chunk not in there]
+        return [chunk for chunk, _ in enumerate(self.plan.chunks()) if chunk not in there]
 
     def runs_kept(self) -> int:
         """How many runs have been played."""
-        return sum(len(self.sweep.runs_of(chunk)) for chunk in self.chunks())
+        runs = self.plan.chunks()
+        return sum(len(runs[chunk]) for chunk in self.chunks())
 
     def read(self, spark: SparkSession) -> DataFrame:
         """One row per run that has been played, whichever chunk it came in."""
-        rows = spark.read.schema(schemas.SWEEP_RESULTS).parquet(url_of(self.results))
-        return rows.select(*schemas.SWEEP_RESULTS.names)
+        rows = spark.read.schema(self.plan.ROWS).parquet(url_of(self.results))
+        return rows.select(*self.plan.ROWS.names)
 
 
-@define(eq=False)
-class Workshop:
-    """The folder of a sweep while somebody is at work in it, and nobody else."""
+@frozen(eq=False)
+class Workshop(Generic[Planned_co]):
+    """The folder of a plan while somebody is at work in it, and nobody else."""
 
-    folder: SweepFolder
+    folder: Folder[Planned_co]
 
     def place_of(self, chunk: int) -> Path:
         """Where to write a chunk until it is whole."""
@@ -96,7 +90,7 @@ class Workshop:
 
     def keep(self, chunk: int) -> None:
         """It is whole: let it appear."""
-        self.place_of(chunk).rename(self.folder.results / f"{c.CHUNK}={chunk}")
+        self.place_of(chunk).rename(self.folder.place_of(chunk))
 
     def clear(self) -> None:
         """Remove what somebody has left who was killed, or what is half done."""
@@ -111,43 +105,61 @@ class Workshop:
         return self.folder.results / f"{_MAKING}{os.getpid()}"
 
 
-def read_folder(path: Path) -> SweepFolder:
-    """The folder of a sweep that was begun before."""
-    file = path / SWEEP_FILE
+def read_folder(path: Path, kind: type[Known]) -> Folder[Known]:
+    """The folder of a sweep or a campaign that was begun before."""
+    file = path / kind.FILE
     try:
-        return SweepFolder(path, _sweep_of(json.loads(file.read_text(encoding="utf-8"))))
+        return Folder(path, _plan_of(json.loads(file.read_text(encoding="utf-8")), kind))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise SweepRefused(f"{path} is no sweep: there is no {SWEEP_FILE}") from error
+        raise SweepRefused(f"{path} is no {kind.WORD}: there is no {kind.FILE}") from error
     except (TypeError, ValueError) as error:
-        raise SweepRefused(f"{file} is not the {SWEEP_FILE} of a sweep: {error}") from error
+        raise SweepRefused(f"{file} is not the {kind.FILE} of a {kind.WORD}: {error}") from error
 
 
-def _sweep_of(said: Any) -> Sweep:  # noqa: ANN401 - a file may say anything
-    if not isinstance(said, dict) or set(said) != set(fields_dict(Sweep)):
-        raise TypeError(f"it must have {', '.join(fields_dict(Sweep))}")
-    return Sweep(**said)
+def _plan_of(said: Any, kind: type[Known]) -> Known:  # noqa: ANN401 - a file may say anything
+    if not isinstance(said, dict) or set(said) != set(fields_dict(kind)):
+        raise TypeError(f"it must have {', '.join(fields_dict(kind))}")
+    return kind(**said)
 
 
-def refuse_another(path: Path, sweep: Sweep) -> None:
-    """Say why a folder cannot be this sweep's, if it cannot."""
-    if (path / SWEEP_FILE).exists():
-        before, now = asdict(read_folder(path).sweep), asdict(sweep)
-        others = [called for name, called in _CALLED.items() if before[name] != now[name]]
-        if others:
+def gone_on_with(path: Path, plan: Known) -> Known:
+    """The same plan as it has been begun in a folder, if it has; another one is refused.
+
+    It may have more seeds than before: what is kept stays, and only the new ones are missing.
+    """
+    if not (path / plan.FILE).exists():
+        if path.exists() and (not path.is_dir() or _foreign(path, plan)):
             raise SweepRefused(
-                f"{path} holds another sweep: {', '.join(others)} differ{'s' * (len(others) == 1)};"
-                " repeat its own command to go on with it, or choose another folder with --out"
+                f"{path} is there already and is no {plan.WORD}: choose another with --out"
             )
-    elif path.exists() and (not path.is_dir() or any(not _is_hidden(it) for it in path.iterdir())):
-        raise SweepRefused(f"{path} is there already and is no sweep: choose another with --out")
+        return plan
+    known = read_folder(path, type(plan)).plan
+    _refuse_another(path, known, plan)
+    if plan.seeds == known.seeds:
+        return evolve(plan, runs_per_chunk=known.runs_per_chunk, before=known.before)
+    return evolve(plan, before=[*known.before, [known.runs, known.runs_per_chunk]])
+
+
+def _refuse_another(path: Path, known: Plan, plan: Plan) -> None:
+    before, now = asdict(known), asdict(plan)
+    others = [called for name, called in plan.CALLED.items() if before[name] != now[name]]
+    if others:
+        raise SweepRefused(
+            f"{path} holds another {plan.WORD}: {', '.join(others)}"
+            f" differ{'s' * (len(others) == 1)}; repeat its own command to go on with it,"
+            " or choose another folder with --out"
+        )
+    if plan.seeds < known.seeds:
+        raise SweepRefused(
+            f"{path} has {known.seeds:,} already: {plan.SEEDS} can be raised, not lowered"
+            f" to {plan.seeds:,}; choose another folder with --out"
+        )
 
 
 @contextmanager
-def at_work(path: Path, sweep: Sweep) -> Iterator[Workshop]:
-    """The folder of this sweep, begun or gone on with; another sweep's is refused."""
-    refuse_another(path, sweep)
-    if (path / SWEEP_FILE).exists():
-        sweep = evolve(sweep, runs_per_chunk=read_folder(path).sweep.runs_per_chunk)
+def at_work(path: Path, plan: Known) -> Iterator[Workshop[Known]]:
+    """The folder of this plan, begun or gone on with; another plan's is refused."""
+    gone_on_with(path, plan)
     (path / _RESULTS).mkdir(parents=True, exist_ok=True)
     with (path / _LOCK).open("w", encoding="utf-8") as lock:
         try:
@@ -156,8 +168,10 @@ def at_work(path: Path, sweep: Sweep) -> Iterator[Workshop]:
             raise SweepRefused(
                 f"somebody is at work in {path}: let it end, or choose another folder with --out"
             ) from error
-        _write(path / SWEEP_FILE, sweep.to_json())
-        workshop = Workshop(SweepFolder(path, sweep))
+        # Asked again: whoever was at work a moment ago may have added seeds.
+        plan = gone_on_with(path, plan)
+        _write(path / plan.FILE, plan.to_json())
+        workshop = Workshop(Folder(path, plan))
         workshop.clear()
         try:
             yield workshop
@@ -165,8 +179,8 @@ def at_work(path: Path, sweep: Sweep) -> Iterator[Workshop]:
             workshop.clear()
 
 
-def _is_hidden(path: Path) -> bool:
-    return path.name.startswith((".", _RESULTS))
+def _foreign(path: Path, plan: Plan) -> list[Path]:
+    return [each for each in path.iterdir() if not each.name.startswith(plan.AT_HOME)]
 
 
 def _write(path: Path, text: str) -> None:

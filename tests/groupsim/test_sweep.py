@@ -14,6 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from spark_bridge.sweeps.folder import read_folder
+from spark_bridge.sweeps.sweep import Sweep
 from tests.groupsim.command import ROOT, groupsim
 from tests.spark_bridge.sweeps import A_DEATH
 
@@ -69,6 +70,13 @@ def test_the_same_command_plays_nothing_again(scenario, folder):
     assert result.exit_code == 0
     assert f"6 of them are in {folder} already" in " ".join(result.stderr.split())
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.spark
+def test_who_does_not_say_how_many_seeds_means_those_that_are_there(scenario, folder):
+    result = groupsim("sweep", scenario, *GRID[:2], "--out", folder, "--json")
+
+    assert json.loads(result.stdout)["seeds"] == 3
 
 
 @pytest.mark.spark
@@ -218,7 +226,7 @@ def test_a_sweep_that_is_ended_goes_on_where_it_was(spark, scenario, tmp_path, h
                 process.wait(0.1)
         process.send_signal(how)
         _, talk = process.communicate()
-    kept = read_folder(path).runs_kept()
+    kept = read_folder(path, Sweep).runs_kept()
     assert 0 < kept < 96
     if how == signal.SIGINT:
         assert process.returncode == 130
@@ -229,7 +237,7 @@ def test_a_sweep_that_is_ended_goes_on_where_it_was(spark, scenario, tmp_path, h
 
     assert result.exit_code == 0
     assert f"{kept} of them are in {path} already" in " ".join(result.stderr.split())
-    results = read_folder(path).read(spark)
+    results = read_folder(path, Sweep).read(spark)
     assert results.count() == results.select("setting", "seed").distinct().count() == 96
 
 

@@ -14,8 +14,8 @@ from simulation.scenarios import Scenario
 from simulation.scenarios.grids import parse_axis, settings_of
 from spark_bridge import columns as c
 from spark_bridge import schemas
-from spark_bridge.sweeps.folder import SweepFolder, at_work
-from spark_bridge.sweeps.running import play_missing
+from spark_bridge.sweeps.folder import Folder, at_work
+from spark_bridge.sweeps.running import play_missing, task_of
 from spark_bridge.sweeps.sweep import Sweep
 
 #: A member dies; how soon that is noticed follows from the session.
@@ -39,16 +39,16 @@ def a_sweep(
     return evolve(sweep, runs_per_chunk=runs_per_chunk)
 
 
-def played(spark: SparkSession, sweep: Sweep, path: Path, *, cores: int = 2) -> SweepFolder:
+def played(spark: SparkSession, sweep: Sweep, path: Path, *, cores: int = 2) -> Folder[Sweep]:
     """The folder of a sweep that has been played."""
     axes = [parse_axis(f"{name}={','.join(texts)}") for name, texts in sweep.axes.items()]
     settings = settings_of(Scenario.from_dict(sweep.scenario), axes)
     with at_work(path, sweep) as workshop:
-        play_missing(spark, workshop, settings, cores, lambda _: None)
+        list(play_missing(spark, workshop, task_of(workshop.folder, settings), cores))
         return workshop.folder
 
 
-def rows_of(spark: SparkSession, folder: SweepFolder) -> list[dict[str, Any]]:
+def rows_of(spark: SparkSession, folder: Folder[Sweep]) -> list[dict[str, Any]]:
     """What a sweep found, in the order of settings and seeds."""
     rows = folder.read(spark).orderBy(c.SETTING, c.SEED).collect()
     return [row.asDict(recursive=True) for row in rows]

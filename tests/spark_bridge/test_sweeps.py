@@ -17,9 +17,10 @@ from spark_bridge import schemas
 from spark_bridge.errors import SweepRefused
 from spark_bridge.ingest import find_runs
 from spark_bridge.sweeps.folder import at_work, read_folder
+from spark_bridge.sweeps.plan import usual_chunk
 from spark_bridge.sweeps.playing import RESULT
 from spark_bridge.sweeps.running import cores_of
-from spark_bridge.sweeps.sweep import usual_chunk
+from spark_bridge.sweeps.sweep import Sweep
 from tests.spark_bridge.sweeps import A_DEATH, a_sweep, played, rows_of
 
 pytestmark = pytest.mark.spark
@@ -35,7 +36,7 @@ def usual(spark, tmp_path_factory):
 def copy(usual, tmp_path):
     """The same in a folder of one's own."""
     shutil.copytree(usual.path, tmp_path / "sweep")
-    return read_folder(tmp_path / "sweep")
+    return read_folder(tmp_path / "sweep", Sweep)
 
 
 def test_a_task_answers_in_the_columns_of_the_results():
@@ -72,6 +73,38 @@ def test_only_what_is_missing_is_played_again(spark, usual, copy, tmp_path):
 
     assert sorted(kept.iterdir()) == files
     assert rows_of(spark, copy) == rows_of(spark, usual)
+
+
+def test_seeds_can_be_added_and_only_those_are_played(spark, usual, copy, tmp_path):
+    files = sorted(copy.results.rglob("*.parquet"))
+
+    more = played(spark, a_sweep(seeds=3, runs_per_chunk=3), copy.path)
+
+    assert sorted(set(more.results.rglob("*.parquet")) & set(files)) == files
+    rows = rows_of(spark, more)
+    assert [row for row in rows if row[c.SEED] < 2] == rows_of(spark, usual)
+    assert rows == rows_of(spark, played(spark, a_sweep(seeds=3), tmp_path / "at_once"))
+
+
+def test_a_sweep_that_has_been_added_to_is_dealt_out_as_it_was_begun(tmp_path):
+    for seeds, runs_per_chunk in ((2, 3), (5, 4), (5, 1)):
+        with at_work(
+            tmp_path / "sweep", a_sweep(seeds=seeds, runs_per_chunk=runs_per_chunk)
+        ) as workshop:
+            plan = workshop.folder.plan
+
+    assert plan.chunks() == [range(3), range(3, 4), range(4, 8), range(8, 10)]
+
+
+def test_seeds_cannot_be_taken_away(tmp_path):
+    with at_work(tmp_path / "sweep", a_sweep(seeds=3)):
+        pass
+
+    with (
+        pytest.raises(SweepRefused, match="has 3 already: --seeds can be raised, not lowered to 2"),
+        at_work(tmp_path / "sweep", a_sweep(seeds=2)),
+    ):
+        pass
 
 
 def test_what_somebody_left_who_was_killed_is_not_read_and_goes_away(spark, usual, copy):
@@ -117,8 +150,8 @@ def test_a_folder_knows_its_sweep_and_refuses_another(tmp_path):
         pass
 
     with (
-        pytest.raises(SweepRefused, match="holds another sweep: --vary, --seeds differ;"),
-        at_work(tmp_path / "sweep", a_sweep("members=2,3", seeds=3)),
+        pytest.raises(SweepRefused, match="holds another sweep: --vary, --seed differ;"),
+        at_work(tmp_path / "sweep", a_sweep("members=2,3", first_seed=3)),
     ):
         pass
 
@@ -128,7 +161,7 @@ def test_a_sweep_goes_on_in_the_chunks_that_it_was_begun_with(tmp_path):
         pass
 
     with at_work(tmp_path / "sweep", a_sweep(runs_per_chunk=1)) as workshop:
-        assert workshop.folder.sweep.runs_per_chunk == 3
+        assert workshop.folder.plan.runs_per_chunk == 3
 
 
 def test_two_cannot_be_at_work_in_one_folder(tmp_path):
@@ -145,7 +178,7 @@ def test_two_cannot_be_at_work_in_one_folder(tmp_path):
     [
         ("other.txt", "mine", "is there already and is no sweep"),
         ("sweep.json", "{", r"is not the sweep.json of a sweep: Expecting"),
-        ("sweep.json", json.dumps({"seeds": 3}), "it must have scenario, variants"),
+        ("sweep.json", json.dumps({"seeds": 3}), "it must have first_seed, seeds"),
     ],
 )
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, name, text, complaint):
@@ -157,7 +190,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path, name, text, compl
 
 def test_where_there_is_no_sweep_nothing_can_be_asked(tmp_path):
     with pytest.raises(SweepRefused, match=r"is no sweep: there is no sweep.json"):
-        read_folder(tmp_path)
+        read_folder(tmp_path, Sweep)
 
 
 def test_spark_tells_how_many_tasks_it_does_at_a_time(spark):
