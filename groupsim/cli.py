@@ -23,9 +23,11 @@ from groupsim.commands.shipped import variants_like
 from groupsim.flags import (
     EventsOption,
     JsonOption,
+    MasterOption,
     MembersOption,
     PartitionsOption,
     PythonOption,
+    RemoteOption,
     RunArgument,
     ScenarioArgument,
     folder,
@@ -307,7 +309,10 @@ def campaign(  # noqa: PLR0913 - one parameter for each flag
     *,
     worlds: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 100,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first world's.")] = 0,
-    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="How many at a time.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="How many at a time on this machine; 1 unless told."),
+    ] = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -315,19 +320,30 @@ def campaign(  # noqa: PLR0913 - one parameter for each flag
         ),
     ] = Path("failures"),
     shrink: Annotated[bool, typer.Option(help="Make failing worlds small.")] = True,
+    master: MasterOption = None,
+    remote: RemoteOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play random worlds with all checkers on; a world that fails is made small and saved.
 
+    On Spark, --out keeps a row for each world besides: the same command goes on where it was.
+
     \b
-    Example:
+    Examples:
       groupsim campaign --worlds 1000 --jobs 2
+      groupsim campaign --worlds 200000 --master spark://host:7077 --out worlds
     """
     from groupsim.commands import campaigning
 
-    seeds = range(seed, seed + worlds)
-    status = campaigning.campaign(seeds, jobs=jobs, out=out, is_shrinking=shrink, as_json=as_json)
-    raise typer.Exit(status)
+    wish = campaigning.CampaignWish(
+        seeds=range(seed, seed + worlds),
+        jobs=jobs,
+        out=out,
+        is_shrinking=shrink,
+        master=master,
+        remote=remote,
+    )
+    raise typer.Exit(campaigning.campaign(wish, is_json=as_json))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,8 @@ def _told_row(rows: Sequence[Row], place: int) -> str:
 Judge = Callable[[World], Failure | None]
 
 
-def _judged(judge: Judge, seed: int) -> Failure | None:
+def judged(judge: Judge, seed: int) -> Failure | None:
+    """How the world of a seed fails, if it does."""
     return judge(draw_world(seed))
 
 
@@ -161,6 +162,10 @@ class Campaign:
     results: TextIO = field(factory=lambda: sys.stdout)
     talk: TextIO = field(factory=lambda: sys.stderr)
     is_shrinking: bool = True
+    #: What comes of each, as it is known, if they are played in another place than here.
+    elsewhere: Generator[Failure | None, None, None] | None = None
+    #: Hears how many are done, of how many; without it, a line says so.
+    progress: Callable[[int, int], object] | None = None
     failures: list[Failure] = field(factory=list, init=False)
     _done: int = field(default=0, init=False)
 
@@ -176,9 +181,12 @@ class Campaign:
         return FAILED if self.failures else HELD
 
     def _outcomes(self) -> Generator[Failure | None, None, None]:
-        judged = partial(_judged, self.judge)
+        if self.elsewhere is not None:
+            yield from self.elsewhere
+            return
+        outcome = partial(judged, self.judge)
         if self.jobs == 1:
-            yield from map(judged, self.seeds)
+            yield from map(outcome, self.seeds)
             return
         # Spawned, not forked: the caller may have threads. An interrupt is the parent's to handle.
         pool_of = partial(
@@ -188,7 +196,7 @@ class Campaign:
         )
         with pool_of(self.jobs) as pool:
             try:
-                yield from pool.map(judged, self.seeds)
+                yield from pool.map(outcome, self.seeds)
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
@@ -196,7 +204,9 @@ class Campaign:
         for self._done, failure in enumerate(outcomes, 1):
             if failure is not None:
                 self._report(failure)
-            if self._done % _PROGRESS_EVERY == 0:
+            if self.progress is not None:
+                self.progress(self._done, len(self.seeds))
+            elif self._done % _PROGRESS_EVERY == 0:
                 self._say(f"\r{self._done}/{len(self.seeds)} worlds, {len(self.failures)} failed")
 
     def _report(self, failure: Failure) -> None:

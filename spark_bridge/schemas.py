@@ -281,3 +281,6 @@ SWEEP_ADVICE = StructType(
         *[StructField(name, DoubleType()) for name in (c.EXCESS, c.GOAL)],
     ]
 )
+
+#: A world of a campaign: what it broke, and how; null if it held.
+WORLDS = StructType([StructField(c.SEED, LongType()), *_texts(c.KIND, c.TOLD)])

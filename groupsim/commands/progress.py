@@ -82,7 +82,16 @@ def told_progress(now_ms: int, end_ms: int, took_s: float) -> str:
 
 def told_runs(done: int, of: int, took_s: float) -> str:
     """How many runs, how fast, how long still."""
-    far = f"{done:,} of {of:,} runs"
+    return _told_count(done, of, took_s, "runs")
+
+
+def told_worlds(done: int, of: int, took_s: float) -> str:
+    """The same of worlds."""
+    return _told_count(done, of, took_s, "worlds")
+
+
+def _told_count(done: int, of: int, took_s: float, what: str) -> str:
+    far = f"{done:,} of {of:,} {what}"
     if done <= 0 or took_s <= 0:
         return far
     rate = done / took_s

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from tests.cluster import on_the_workers
@@ -57,7 +58,9 @@ def shown(verb: str, flag: str) -> list[object]:
 
 
 def test_all_that_the_pages_show_of_clusters_is_called_here():
-    assert [each.split()[1] for each in ON_CLUSTERS] == ["analyze", "sweep", "analyze"]
+    assert [each.split()[1] for each in ON_CLUSTERS] == [
+        *("analyze", "sweep", "analyze", "campaign")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +99,19 @@ def test_a_sweep_on_a_cluster_is_the_sweep_on_this_machine(cluster, tmp_path):
 
     assert (ended.returncode, ended.stdout) == (here.exit_code, here.stdout), ended.stderr
     assert here.exit_code == 0, here.stderr
+
+
+def test_a_campaign_through_a_server_finds_what_it_finds_on_this_machine(connect, tmp_path):
+    campaign, *words, _, _, flag = shown("campaign", "--remote")
+    here = groupsim(campaign, *words, "--out", tmp_path / "here")
+
+    ended = connect.call(
+        *GROUPSIM, campaign, *words, "--out", tmp_path / "there", flag, connect.remote
+    )
+
+    assert (ended.returncode, ended.stdout) == (here.exit_code, here.stdout), ended.stderr
+    rows = parquet.read_table(tmp_path / "there" / "results").sort_by("seed").to_pylist()
+    assert [(row["seed"], row["kind"]) for row in rows] == [(seed, None) for seed in range(4)]
 
 
 def test_a_master_without_room_for_us_is_told_in_time(cluster):
