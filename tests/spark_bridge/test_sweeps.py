@@ -88,12 +88,15 @@ def test_seeds_can_be_added_and_only_those_are_played(spark, usual, copy, tmp_pa
 
 def test_a_sweep_that_has_been_added_to_is_dealt_out_as_it_was_begun(tmp_path):
     for seeds, runs_per_chunk in ((2, 3), (5, 4), (5, 1)):
-        with at_work(
-            tmp_path / "sweep", a_sweep(seeds=seeds, runs_per_chunk=runs_per_chunk)
-        ) as workshop:
-            plan = workshop.folder.plan
+        with at_work(tmp_path / "sweep", a_sweep(seeds=seeds, runs_per_chunk=runs_per_chunk)):
+            pass
 
-    assert plan.chunks() == [range(3), range(3, 4), range(4, 8), range(8, 10)]
+    assert read_folder(tmp_path / "sweep", Sweep).plan.chunks() == [
+        range(3),
+        range(3, 4),
+        range(4, 8),
+        range(8, 10),
+    ]
 
 
 def test_seeds_cannot_be_taken_away(tmp_path):
