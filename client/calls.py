@@ -158,10 +158,11 @@ class AsyncConsumer:
             raise IllegalStateException("not subscribed to any topic, nor assigned any partition")
         while True:
             self.client.maybe_trigger_wakeup()
+            passes = self.client.passes
             self._is_in_order = self.group is None or await self.group.poll(timer)
             if self._is_in_order:
                 await self._update_positions(timer)
-            collected = await self._poll_for_fetches(timer)
+            collected = await self._poll_for_fetches(timer, passes)
             if not collected.is_empty:
                 # The next records are on their way while the application handles these.
                 if await self._send_fetches() > 0 or self.client.has_any_pending:
@@ -174,9 +175,11 @@ class AsyncConsumer:
         """`async for records in consumer.batches():` polls on until there are records."""
         return RecordBatches(self, timeout_ms)
 
-    async def _poll_for_fetches(self, timer: Timer) -> Collected:
+    async def _poll_for_fetches(self, timer: Timer, passes: int) -> Collected:
+        """Hand out what was fetched, or wait for it; `passes` is how many had been made before."""
+        is_settled = self._is_in_order and self._has_all_positions
         # Where nobody hears of an empty poll and nothing is amiss, the wait need not end for one.
-        is_endless = self.swallows_empty_polls and self._is_in_order and self._has_all_positions
+        is_endless = is_settled and self.swallows_empty_polls
         wait_ms = NEVER if is_endless else timer.remaining_ms
         if self.group is not None:
             wait_ms = min(wait_ms, self.group.time_to_next_poll_ms(timer.current_ms))
@@ -187,9 +190,11 @@ class AsyncConsumer:
         if not self._has_all_positions:
             wait_ms = min(wait_ms, self.config.retry_backoff_ms)
         poll_timer = self.clock.timer(wait_ms)
+        # Where nothing has been heard since the poll looked round, looking round again is idle.
+        comes_back = is_settled and passes == self.client.passes
         self.is_waiting_in_poll = True
         try:
-            await self.client.poll(poll_timer, self._should_block)
+            await self.client.poll(poll_timer, self._should_block, comes_back=comes_back)
         finally:
             self.is_waiting_in_poll = False
         timer.update(poll_timer.current_ms)

@@ -58,6 +58,8 @@ class ConsumerNetworkClient:
     metadata: ConsumerMetadata
     threads: Threads
     wakeups_disabled: bool = False
+    #: How many network passes were made; one that would do nothing is not.
+    passes: int = 0
     _wakeup: bool = False
     _unsent: dict[BrokerNode, deque[_Unsent]] = field(factory=dict)
     _completions: deque[_Completion] = field(factory=deque)
@@ -150,6 +152,7 @@ class ConsumerNetworkClient:
             if self._is_over_at_once(is_waiting=is_waiting, comes_back=comes_back):
                 timer.update()
                 return
+        self.passes += 1
         if self._completions:
             await self._fire_completions()
         self._handle_pending_disconnects()
