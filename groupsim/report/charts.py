@@ -32,13 +32,16 @@ Chart = alt.LayerChart
 #: A lane that is lower than this has no room for marks inside it.
 _ROOMY = 7
 #: Labels need so much room from one to the next.
-_LABEL_HEIGHT = 11
+_LABEL_HEIGHT = 13
 _HOUR_MS = 3_600_000
+#: To be fewer records behind is how reading works, and nothing to look at.
+_LAG_WORTH_A_CHART = 5
 #: The window is moved by dragging; the wheel alone scrolls the page.
 _ZOOM_EVENT = "wheel![event.ctrlKey || event.metaKey]"
 _A_CROSS = "M-1,-1L1,1M1,-1L-1,1"
 
 _SECONDS = "format(toNumber(datum.value) / 1000, ',') + ' s'"
+_RECORDS = "format(datum.value, datum.value < 10000 ? ',' : '~s')"
 _HOURS = (
     "floor(toNumber(datum.value) / 3600000) + ' h'"
     " + (toNumber(datum.value) % 3600000 ? ' '"
@@ -310,7 +313,7 @@ def lag_chart(canvas: Canvas) -> Chart:
         "lag:Q",
         title=None,
         scale=alt.Scale(domain=[0, max(1, lanes.lag_max)], nice=True),
-        axis=alt.Axis(tickCount=4, format="~s"),
+        axis=alt.Axis(tickCount=4, tickMinStep=1, labelExpr=_RECORDS),
     )
     x = canvas.x("at_ms")
     told = _told("lane:partition", "lag:records behind", "at")
@@ -349,6 +352,6 @@ def charts_worth_drawing(lanes: Lanes) -> list[str]:
     nothing_in = {
         "partitions": not lanes.partitions,
         "members": not lanes.members,
-        "lag": not lanes.lag_max,
+        "lag": lanes.lag_max < _LAG_WORTH_A_CHART,
     }
     return [name for name in CHARTS if not nothing_in.get(name)]

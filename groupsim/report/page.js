@@ -76,6 +76,10 @@
       chartNow.shown = now;
       if (String(now) !== String(shown)) show(now);
     });
+    // Vega learns from a pointer's moves where it is. A finger is there without any, and gone after a tap.
+    for (const kind of ["pointerdown", "click"]) slot.addEventListener(kind, (event) => {
+      if (event.pointerType === "touch") event.target.dispatchEvent(new PointerEvent("pointermove", event));
+    }, { capture: true });
     view.addEventListener("click", (_, item) => {
       const number = item && item.datum && item.datum.rebalance;
       if (number) location.hash = `run-${run}-rebalance-${number}`;

@@ -26,8 +26,6 @@ _HEIGHT_OF_MANY = 240
 _COLUMNS = 3
 #: A page says this better; a picture of several runs leaves it out.
 _LEFT_OUT_OF_MANY = ("members",)
-#: To be fewer records behind is how reading works, and not worth a chart beside others.
-_LAG_WORTH_A_CHART = 5
 
 Spec = dict[str, Any]
 
@@ -51,9 +49,7 @@ def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
         height_max=360 if is_one else _HEIGHT_OF_MANY,
         is_live=False,
     )
-    left_out: tuple[str, ...] = () if is_one else _LEFT_OUT_OF_MANY
-    if lanes.lag_max < _LAG_WORTH_A_CHART:
-        left_out = (*left_out, "lag")
+    left_out = () if is_one else _LEFT_OUT_OF_MANY
     names = [name for name in charts_worth_drawing(lanes) if name not in left_out]
     columns: list[alt.VConcatChart] = []
     frames: dict[str, Frame] = {}

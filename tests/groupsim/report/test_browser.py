@@ -51,10 +51,20 @@ def files(tmp_path_factory) -> dict[str, Path]:
 class Visit:
     """A page that was opened, and all that it complained of or asked for."""
 
-    def __init__(self, browser: Browser, file: Path, *, width: int = 1280, scheme: str = "light"):
+    def __init__(
+        self,
+        browser: Browser,
+        file: Path,
+        *,
+        width: int = 1280,
+        scheme: str = "light",
+        has_touch: bool = False,
+    ) -> None:
         self.context = browser.new_context(
             viewport={"width": width, "height": 2_000},
             color_scheme=scheme,  # type: ignore[arg-type]
+            has_touch=has_touch,
+            is_mobile=has_touch,
         )
         self.context.set_default_timeout(15_000)
         self.page: Page = self.context.new_page()
@@ -91,6 +101,19 @@ class Visit:
         tooltip = self.page.locator("#vg-tooltip-element.visible")
         tooltip.wait_for()
         return tooltip.inner_text()
+
+    def swipe(self, chart: str, across: int) -> None:
+        """Put a finger on the middle of a chart and draw it so many pixels to the side."""
+        box = self.page.locator(f"{chart} canvas").bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + 10
+        fingers = self.context.new_cdp_session(self.page)
+        for kind, points in (
+            ("touchStart", [{"x": x, "y": y}]),
+            *(("touchMove", [{"x": x + across * n / 4, "y": y}]) for n in range(1, 5)),
+            ("touchEnd", []),
+        ):
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
     def wait_for_another(self, chart: str, before: str) -> None:
         """Until a chart looks otherwise."""
@@ -146,6 +169,23 @@ def test_buttons_zoom_in_and_back_to_the_whole(browser, files):
         visit.wait_for_another(PARTITIONS, closer)
 
         assert visit.window() == (0, max(story_of(a_death).ended_ms, story_of(a_pause).ended_ms))
+
+
+def test_a_finger_moves_all_charts_in_time(browser, files):
+    with Visit(browser, files["one"], width=390, has_touch=True) as visit:
+        before = visit.pixels(LAG)
+        visit.swipe(PARTITIONS, across=-80)
+        visit.wait_for_another(LAG, before)
+
+        from_ms, _ = visit.window()
+        assert from_ms > 0
+
+
+def test_a_tap_tells_who_reads_a_partition(browser, files):
+    with Visit(browser, files["one"], width=390, has_touch=True) as visit:
+        visit.page.locator(f"{PARTITIONS} canvas").tap(position={"x": 120, "y": 10})
+
+        assert "orders-0" in visit.page.locator("#vg-tooltip-element.visible").inner_text()
 
 
 def test_a_pointer_on_a_partition_is_told_who_reads_it(browser, files):
