@@ -16,6 +16,7 @@ from attrs import define, field, frozen
 
 from simulation.scenarios.limits import Limits
 from simulation.scenarios.mistakes import Mistake, Path, ScenarioError, path_text, shown
+from simulation.scenarios.syntax import deep_line, trouble_of
 
 _PREFIX = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)*")
@@ -29,6 +30,7 @@ _LOOKS = (
 )
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _DIGITS_MAX = 30
+_MERGE = "<<"
 _ODD_BREAKS = re.compile("[\r\x85\u2028\u2029]")
 
 
@@ -127,32 +129,27 @@ def parse(text: str, file: str, limits: Limits) -> Document:
     try:
         node = yaml.compose(text, _Loader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = None if mark is None else mark.line + 1
-        raise _refusal(file, line, _problem(error), "must be YAML") from error
+        raise _refusal(file, *trouble_of(error)) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise _refusal(file, line, "found a control character", "must be YAML") from error
     except (RecursionError, ValueError) as error:
-        raise _refusal(file, None, "found values nested too deeply", "must be YAML") from error
+        raise _too_deep(text, file) from error
     if node is None:
         raise _refusal(file, 1, "found nothing", "must be a scenario")
     building = _Building(file, limits)
     try:
         data = building.value_of(node, ())
     except RecursionError as error:
-        raise _refusal(file, None, "found values nested too deeply", "must be YAML") from error
+        raise _too_deep(text, file) from error
     if building.mistakes:
         raise ScenarioError(building.mistakes)
     return Document(file, data, building.lines)
 
 
-def _problem(error: yaml.MarkedYAMLError) -> str:
-    """What PyYAML says, as something that was found."""
-    problem = str(error.problem)
-    if problem == "but found another document":
-        return "found a second document"
-    return problem if problem.startswith("found ") else f"found what cannot be: {problem}"
+def _too_deep(text: str, file: str) -> ScenarioError:
+    found = "found values nested too deeply"
+    return _refusal(file, deep_line(text), found, "must be as flat as a scenario is")
 
 
 def parse_value(text: str) -> Any:  # noqa: ANN401 (whatever was written)
@@ -210,6 +207,14 @@ class _Building:
                 self._complain(line, path, "found a key that is no text", "must have texts as keys")
                 continue
             key = key_node.value
+            if key == _MERGE and key_node.style is None:
+                self._complain(
+                    line,
+                    (*path, key),
+                    "found a merge of keys, which is not followed",
+                    "must be written out, or be a variant",
+                )
+                continue
             if key in found:
                 self._complain(
                     line, (*path, key), f"found {shown(key)} twice", "must be there once"

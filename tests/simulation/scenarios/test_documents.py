@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from simulation.scenarios.documents import parse, write
@@ -97,13 +99,40 @@ def test_what_is_nested_too_deeply_is_refused_in_words(text):
     assert "a.yaml" in refusal
 
 
+def test_what_is_nested_too_deeply_is_told_with_its_line():
+    (refusal,) = refusals(f"a: 1\nb: {'[' * 3_000}{']' * 3_000}\nc: [d]\n")
+
+    assert refusal.startswith("a.yaml:2: found values nested too deeply")
+
+
+def test_a_merge_of_keys_is_told_to_be_none():
+    (refusal,) = refusals("a: &a {b: 1}\nc:\n  <<: *a\n")
+
+    assert refusal.startswith("a.yaml:3: c.<<: found a merge of keys, which is not followed")
+
+
 @pytest.mark.parametrize(
-    ("text", "line"), [("a: [1, 2\nb: 3\n", 2), ("a: 'x\n", 2), ("a: 1\n---\nb: 2\n", 2), ("%", 1)]
+    ("text", "told"),
+    [
+        ("a: b: c\n", "1: found a colon where no key can be; .*must stand in quotes"),
+        ("a:\n  b: 1\n c: 2\n", "3: found a line that does not go on with what is above it"),
+        ("a:\n\tb: 1\n", "2: found a tab; must be indented with spaces"),
+        ("a: @b\n", "1: found a text that begins with @; must stand in quotes"),
+        ("a: - b\n", "1: found `- ` in the line of a key; must begin a line of its own"),
+        ("a: 'b' c\n", "1: found more behind a text in quotes; must be within the quotes"),
+        ("a:\n  [1, 2\nb: 3\n", "2: found a list that is not closed; must end with ]"),
+        ("a: {b: 1\nc: 2\n", "1: found a mapping that is not closed; must end with }"),
+        ("a: 1\nb\nc: 2\n", "2: found a line without a colon; must read like `key: value`"),
+        ("a: 1\nb: 'x\nc: 2\n", "2: found a quote that is not closed; must be closed"),
+        ("a: 1\n---\nb: 2\n", "2: found a second document; must be one scenario"),
+        ("a: 1\nb: *c\n", "2: found undefined alias 'c'; must be YAML"),
+        ("%", "1: found what cannot be: .*; must be YAML"),
+    ],
 )
-def test_what_is_no_yaml_is_refused_with_the_line(text, line):
+def test_what_is_no_yaml_is_told_with_its_line_and_what_to_do(text, told):
     (refusal,) = refusals(text)
 
-    assert refusal.startswith(f"a.yaml:{line}: found")
+    assert re.match(f"a.yaml:{told}", refusal)
 
 
 def test_a_control_character_is_refused_with_the_line():
