@@ -78,6 +78,10 @@ def parse_axis(text: str) -> Axis:
     for value in texts:
         if texts.count(value) > 1:
             raise ValueError(f"must have each value once, not {value} again in {text!r}")
+        try:
+            parse_value(value)
+        except ScenarioError as error:
+            raise ValueError(f"must have values in YAML; {value!r} is none") from error
     return Axis(path.strip(), tuple(texts))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -115,9 +116,54 @@ def with_overrides(  # noqa: PLR0913 (each is named where it is called)
 ) -> Scenario:
     """The scenario with other values, in whichever of these variants; each of them is tried.
 
-    A scenario with variants need not be able to take the changes without them.
+    A scenario with variants need not be able to take the changes without them. A mistake is told
+    of those values without which it would not be one.
     """
 
+    def tried(some: Mapping[str, Any]) -> Scenario:
+        return _with_overrides(
+            document, variants, some, kind, called=called, limits=limits, allow_python=allow_python
+        )
+
+    try:
+        return tried(overrides)
+    except ScenarioError as error:
+        if len(overrides) == 1:
+            raise
+        behind: dict[tuple[object, ...], list[str]] = {_key(each): [] for each in error.mistakes}
+        for path in overrides:
+            without = {each: value for each, value in overrides.items() if each != path}
+            remaining = _mistakes(partial(tried, without))
+            for key in behind.keys() - remaining:
+                behind[key].append(path)
+        raise ScenarioError(
+            [
+                evolve(each, file=f"{called} {', '.join(paths)}")
+                if (paths := behind[_key(each)])
+                else each
+                for each in error.mistakes
+            ]
+        ) from error
+
+
+def _mistakes(trying: Callable[[], object]) -> set[tuple[object, ...]]:
+    try:
+        trying()
+    except ScenarioError as error:
+        return set(map(_key, error.mistakes))
+    return set()
+
+
+def _with_overrides(  # noqa: PLR0913 (each is named where it is called)
+    document: Document,
+    variants: Mapping[str, Mapping[str, Any]],
+    overrides: Mapping[str, Any],
+    kind: type[Scenario],
+    *,
+    called: str,
+    limits: Limits,
+    allow_python: bool,
+) -> Scenario:
     def asked(path: str) -> Change:
         return Change((), f"{called} {path}")
 

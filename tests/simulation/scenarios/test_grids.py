@@ -47,6 +47,7 @@ def test_an_axis_has_the_values_that_it_lists_or_spans(text, values):
         ("members=1..9:1", "a range must have 2 to 1000 values, not 1"),
         ("members=9..1:3", "a range must rise, not go from 9 to 1"),
         ("members=1..2:5", "must have each value once"),
+        ("members=1,]", "must have values in YAML; '\\]' is none"),
         ("session_timeout_ms=6s..many:3", "from number to number or from one length of time"),
     ],
 )
@@ -83,8 +84,8 @@ def test_every_mistake_of_all_settings_is_told_at_once_with_where_it_is_one():
 
     told = str(caught.value)
     assert "--vary session_timeout_ms: with members=1, session_timeout_ms=2s and 2 more" in told
-    assert "unknown consumer 'checkout-2'" in told
-    assert "found 'two'; must be" in told
+    assert "--vary members: with members=1, session_timeout_ms=2s and 3 more: script.0" in told
+    assert "--vary members: with members=two, session_timeout_ms=2s and 1 more: groups" in told
     assert "heartbeat_interval_ms (3000) must be below session_timeout_ms (2000)" in told
 
 

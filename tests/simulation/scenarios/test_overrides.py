@@ -117,6 +117,24 @@ def test_a_path_that_leads_nowhere_is_named(path, value, told):
         a_scenario().with_overrides({path: value})
 
 
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        ({"members": 2, "static": True, "run_for": "1h"}, "--set members: script.0.crash"),
+        ({"run_for": "5s", "static": True}, "--set run_for: script.0.at: found a time after"),
+        (
+            {"session_timeout_ms": "9s", "static": True, "heartbeat_interval_ms": "9s"},
+            "--set session_timeout_ms, heartbeat_interval_ms: groups.checkout.settings: cannot be",
+        ),
+    ],
+)
+def test_of_several_changes_those_are_named_without_which_it_would_be_no_mistake(overrides, told):
+    with pytest.raises(ScenarioError) as caught:
+        a_scenario().with_overrides(overrides, called="--set")
+
+    assert str(caught.value).startswith(told)
+
+
 def test_a_variant_is_the_scenario_with_its_own_values_and_no_variants():
     found = a_scenario().variant("static")
 
