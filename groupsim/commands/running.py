@@ -70,8 +70,14 @@ def run(wish: Wish, *, is_json: bool) -> bool:
         + (f" {' '.join(wish.changes)};" if wish.changes else "")
         + f" {duration_text(changed.run_for)} of virtual time"
     )
-    with ending_well():
-        results = [_play(voice, wish, changed, variant, seed) for variant in names]
+    results: list[RunResult] = []
+    try:
+        with ending_well():
+            for variant in names:
+                results.append(_play(voice, wish, changed, variant, seed))  # noqa: PERF401 - told of below
+    except BaseException:
+        _say_what_is_kept(voice, results)
+        raise
     if is_json:
         print_json(as_json(changed, results))
     else:
@@ -156,9 +162,18 @@ def _play(voice: Voice, wish: Wish, scenario: Scenario, variant: str, seed: int)
                 for folder in new_folders:
                     with suppress(OSError):  # somebody has put something there
                         folder.rmdir()
+        if isinstance(error, OSError) and error.filename is None and wish.out is not None:
+            error.filename = str(wish.out / variant)  # Parquet's own errors name no file
         if not isinstance(error, SimulationError | OSError):  # a bug of ours, then
             error.add_note(f"to repeat it: {wish.command(variant, seed)}")
         raise
+
+
+def _say_what_is_kept(voice: Voice, results: Sequence[RunResult]) -> None:
+    """A run that does not come to its end takes nothing from those before it."""
+    kept = [str(result.path) for result in results if result.path is not None]
+    if kept:
+        voice.say(f"complete and kept: {', '.join(kept)}")
 
 
 def _missing(folder: Path | None) -> list[Path]:

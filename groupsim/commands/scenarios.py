@@ -109,11 +109,17 @@ def _print_mistakes(file: Path, mistakes: Sequence[Mistake]) -> None:
 
 
 def init(file: Path) -> None:
-    """Write a commented starter file, never over another."""
+    """Write a commented starter file, never over another, whole or not at all."""
     text = STARTER.read_text(encoding="utf-8")
     try:
-        with file.open("x", encoding="utf-8") as out:
-            out.write(text)
+        opened = file.open("x", encoding="utf-8")
     except FileExistsError as error:
         raise SimulationError(f"{file} exists already, and is not written over") from error
+    try:
+        with opened as out:
+            out.write(text)
+    except OSError as error:
+        file.unlink()
+        error.filename = str(file)
+        raise
     Voice().say(f"{file} is there: groupsim run {file} plays it, groupsim show {file} explains it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,23 @@ def groupsim_process(
         check=False,
         cwd=cwd,
         env={**os.environ, **environment},
+        text=True,
+        timeout=60,
+    )
+
+
+def groupsim_on_a_small_disk(*words: object, most_bytes: int) -> subprocess.CompletedProcess[str]:
+    """Call the command where no file can become larger than this."""
+
+    def allow_little() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+    return subprocess.run(
+        [sys.executable, "-B", "-m", "groupsim", *map(str, words)],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        preexec_fn=allow_little,  # this process has no other threads by then
         text=True,
         timeout=60,
     )

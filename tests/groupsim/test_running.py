@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
-import subprocess
-import sys
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -15,7 +12,7 @@ from groupsim.commands.summary import print_summary
 from groupsim.commands.voice import Voice
 from simulation.measures import MEASURES
 from simulation.scenarios import Scenario
-from tests.groupsim.command import ROOT, groupsim
+from tests.groupsim.command import ROOT, groupsim, groupsim_on_a_small_disk
 from tests.groupsim.runs import a_death, a_ghost, a_pause, directory_of
 
 SCHEMA = json.loads((ROOT / "groupsim" / "output_schema.json").read_text())
@@ -297,23 +294,28 @@ def test_out_must_be_a_folder_for(verb, out, answer):
 
 
 def test_a_disk_that_takes_no_more_leaves_nothing_behind(scenario, tmp_path):
-    def allow_little() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+    out = tmp_path / "out"
 
-    result = subprocess.run(
-        [sys.executable, "-B", "-m", "groupsim", "run", scenario, "--out", tmp_path / "out"],
-        check=False,
-        capture_output=True,
-        cwd=ROOT,
-        preexec_fn=allow_little,  # this process has no other threads by then
-        text=True,
-        timeout=60,
-    )
+    result = groupsim_on_a_small_disk("run", scenario, "--out", out, most_bytes=2_000)
 
     assert result.returncode == 2
+    assert f"groupsim: {out / 'eager'}: " in result.stderr
     assert "File too large" in result.stderr
     assert "Traceback" not in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_complete_before_a_run_that_was_not_is_kept_and_named(tmp_path):
+    busier = {"cluster.topics.orders.records": "200/s"}
+    file = tmp_path / "two.yaml"
+    file.write_text(SHORT + f"  busy: {json.dumps(busier)}\n")
+    out = tmp_path / "out"
+
+    result = groupsim("run", file, "--out", out, "--max-events", 1_500)
+
+    assert result.exit_code == 2
+    assert f"complete and kept: {out / 'eager'}, {out / 'cooperative'}\n" in result.stderr
+    assert sorted(each.name for each in out.iterdir()) == ["cooperative", "eager"]
 
 
 # --- progress ---

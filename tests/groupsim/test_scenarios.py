@@ -7,7 +7,12 @@ import pytest
 from groupsim.commands.scenarios import STARTER
 from groupsim.commands.shipped import shipped
 from simulation.scenarios import Scenario
-from tests.groupsim.command import ROOT, groupsim, groupsim_process
+from tests.groupsim.command import (
+    ROOT,
+    groupsim,
+    groupsim_on_a_small_disk,
+    groupsim_process,
+)
 
 
 @pytest.fixture
@@ -38,6 +43,14 @@ def test_a_starter_file_needs_a_folder_to_be_in(tmp_path):
 
     assert result.exit_code == 2
     assert "No such file or directory" in result.stderr
+
+
+def test_a_starter_file_for_which_there_is_no_room_leaves_nothing_in_its_place(tmp_path):
+    result = groupsim_on_a_small_disk("init", tmp_path / "mine.yaml", most_bytes=100)
+
+    assert result.returncode == 2
+    assert result.stderr == f"groupsim: {tmp_path / 'mine.yaml'}: File too large\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_good_file_is_said_to_be_one(starter):
