@@ -6,7 +6,7 @@ Every check yields the place and what is wrong with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -26,7 +26,7 @@ from simulation.scenarios.crews import Person, roster_of
 from simulation.scenarios.disturbances import AddPartitions, CreateTopic, MoveCoordinator
 from simulation.scenarios.expectations import group_of
 from simulation.scenarios.limits import Limits
-from simulation.scenarios.mistakes import Path, Wrong, unknown
+from simulation.scenarios.mistakes import Path, Unknown, Wrong, unknown
 from simulation.scenarios.parts import App, Group
 from simulation.scenarios.python_names import import_problem
 from simulation.scenarios.script import Entry, On
@@ -48,24 +48,27 @@ def check(
     scenario: Scenario,
     *,
     data: Any,  # noqa: ANN401 (plain data)
+    unread: Iterable[Path],
     limits: Limits,
     allow_python: bool,
 ) -> Iterator[Finding]:
-    """All that is wrong; `data` has the names that were given, even of what could not be read."""
-    yield from _Check(scenario, data, limits, allow_python).findings()
+    """All that is wrong; `data` has the names that were given, even of what could not be read.
+
+    `unread` are the places of that: what is missing because of them is not told as well.
+    """
+    yield from _Check(scenario, data, tuple(unread), limits, allow_python).findings()
 
 
 @define(eq=False)
 class _Check:
     scenario: Scenario
     data: Any
+    unread: tuple[Path, ...]
     limits: Limits
     allow_python: bool
     groups: tuple[str, ...] = field(init=False)
     topics: tuple[str, ...] = field(init=False)
     people: dict[str, Person] = field(factory=dict, init=False)
-    #: Groups of which not everything could be read, so nobody knows who is in them.
-    broken: frozenset[str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Know the names."""
@@ -78,10 +81,17 @@ class _Check:
                 [*scenario.cluster.topics, *_names_in(self.data, "cluster", "topics"), *made]
             )
         )
-        self.broken = frozenset(given) - frozenset(scenario.groups)
 
     def findings(self) -> Iterator[Finding]:
-        """Everything."""
+        """Everything but names that may stand where nothing could be read."""
+        for path, wrong in self._all():
+            if not (isinstance(wrong, Unknown) and self._is_unread(_NAMED_AT.get(wrong.what))):
+                yield path, wrong
+
+    def _is_unread(self, place: Path | None) -> bool:
+        return place is not None and any(place[: len(each)] == each for each in self.unread)
+
+    def _all(self) -> Iterator[Finding]:
         yield from self._sizes()
         yield from self._broker_settings()
         yield from self._roster()
@@ -293,7 +303,7 @@ class _Check:
 
     def _may_come(self, name: str) -> bool:
         """Whether a name can only be known later: of a group that scales, or could not be read."""
-        if self.broken or self._members_count() > self.limits.members:
+        if any(map(_hides_members, self.unread)) or self._members_count() > self.limits.members:
             return True
         growing = {
             entry.do.group
@@ -333,6 +343,13 @@ class _Check:
 
 
 _LISTED_MAX = 20
+#: Where a file names things.
+_NAMED_AT: Mapping[str, Path] = {"topic": ("cluster", "topics"), "group": ("groups",)}
+
+
+def _hides_members(unread: Path) -> bool:
+    """Whether nobody knows who is in a group, as this place could not be read."""
+    return unread[:1] in ((), ("groups",)) and unread[2:3] in ((), ("members",))
 
 
 def _names_in(data: Any, *path: str) -> tuple[str, ...]:  # noqa: ANN401 (plain data)

@@ -30,6 +30,16 @@ class Wrong(ValueError):
         self.found, self.allowed, self.nearest, self.at = found, allowed, nearest, at
 
 
+class Unknown(Wrong):
+    """A word that is none of the known ones; `what` is the kind of thing it should name."""
+
+    def __init__(self, what: str, word: str, known: Sequence[str], *, at: Path = ()) -> None:
+        allowed = f"known: {', '.join(known)}" if known else "there are none"
+        nearest = nearest_to(word, known)
+        super().__init__(f"unknown {what} {shown(word)}", allowed, nearest=nearest, at=at)
+        self.what = what
+
+
 class AllWrong(ValueError):
     """Several values that cannot be."""
 
@@ -82,11 +92,9 @@ def did_you_mean(nearest: str) -> str:
     return f"; did you mean `{nearest}`?" if nearest else ""
 
 
-def unknown(what: str, word: str, known: Iterable[str], *, at: Path = ()) -> Wrong:
+def unknown(what: str, word: str, known: Iterable[str], *, at: Path = ()) -> Unknown:
     """A word that is none of the known ones."""
-    words = list(known)
-    allowed = f"known: {', '.join(words)}" if words else "there are none"
-    return Wrong(f"unknown {what} {shown(word)}", allowed, nearest=nearest_to(word, words), at=at)
+    return Unknown(what, word, list(known), at=at)
 
 
 def shown(value: object) -> str:

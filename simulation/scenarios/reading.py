@@ -202,7 +202,13 @@ def _read_one(
     found = structure(document, kind)
     mistakes = found.mistakes
     if found.value is not None:
-        findings = check(found.value, data=document.data, limits=limits, allow_python=allow_python)
+        findings = check(
+            found.value,
+            data=document.data,
+            unread=[mistake.place for mistake in mistakes],
+            limits=limits,
+            allow_python=allow_python,
+        )
         for path, wrong in findings:
             place = found.place_of((*path, *wrong.at))
             mistakes.append(document.mistake(place, wrong.found, wrong.allowed, wrong.nearest))

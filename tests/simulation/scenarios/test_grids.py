@@ -84,7 +84,7 @@ def test_every_mistake_of_all_settings_is_told_at_once_with_where_it_is_one():
 
     told = str(caught.value)
     assert "--vary session_timeout_ms: with members=1, session_timeout_ms=2s and 2 more" in told
-    assert "--vary members: with members=1, session_timeout_ms=2s and 3 more: script.0" in told
+    assert "--vary members: with members=1, session_timeout_ms=2s and 1 more: script.0" in told
     assert "--vary members: with members=two, session_timeout_ms=2s and 1 more: groups" in told
     assert "heartbeat_interval_ms (3000) must be below session_timeout_ms (2000)" in told
 

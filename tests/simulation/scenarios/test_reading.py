@@ -138,12 +138,37 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines():
     ]
 
 
-def test_a_group_that_cannot_be_read_is_not_also_unknown():
-    text = with_line("members: [ada, bea]", "members: {ada: {count: x}}")
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        (
+            "members: [ada, bea]",
+            "members: {ada: {count: x}}",
+            "7: groups.checkout.members.ada.count: found 'x'; must be a whole number, at least 1",
+        ),
+        (
+            "members: [ada, bea]",
+            "members: 2.5",
+            (
+                "7: groups.checkout.members: found 2.5;"
+                " must be a number, a list of names, or names with details"
+            ),
+        ),
+        (
+            "  topics:\n    orders: {partitions: 12, records: 5/s}\n",
+            "  topics: orders\n",
+            "3: cluster.topics: found 'orders'; must be a mapping of names",
+        ),
+    ],
+)
+def test_what_stands_where_nothing_could_be_read_is_not_also_unknown(old, new, mistake):
+    assert mistakes_in(with_line(old, new)) == [f"a.yaml:{mistake}"]
 
-    assert mistakes_in(text) == [
-        "a.yaml:7: groups.checkout.members.ada.count: found 'x'; must be a whole number, at least 1"
-    ]
+
+def test_groups_that_cannot_be_read_are_not_also_unknown():
+    text = "groups: 5\nscript:\n  - {at: 1s, crash: leader of checkout}\n  - {at: 1s, crash: ada}\n"
+
+    assert mistakes_in(text) == ["a.yaml:1: groups: found 5; must be a mapping of names"]
 
 
 @pytest.mark.parametrize(
