@@ -180,9 +180,7 @@ def groups_chart(canvas: Canvas) -> Chart:
             color=alt.Color(
                 "state:N",
                 scale=alt.Scale(domain=list(STATE_COLOURS), range=list(STATE_COLOURS.values())),
-                legend=alt.Legend(orient="top", title=None, columns=4)
-                if canvas.has_legend
-                else None,
+                legend=alt.Legend(columns=4) if canvas.has_legend else None,
             ),
         )
     )

@@ -18,6 +18,8 @@ Frame = list[dict[str, Any]]
 #: The lane of what is wrong around the groups.
 FAULTS = "faults"
 _NOBODY = "nobody"
+#: Room for the names of lanes: a letter is about so wide, and no more than this is given.
+_LETTER, _LABEL_MAX, _LABEL_MIN = 6, 170, 60
 
 
 @frozen(kw_only=True)
@@ -32,6 +34,13 @@ class Lanes:
     has_faults: bool
     ended_ms: int
     lag_max: int
+
+    @property
+    def label_width(self) -> int:
+        """The room that the names beside lanes need, within reason."""
+        names = (*self.partitions, *self.members, *self.groups)
+        longest = max(map(len, names), default=0)
+        return max(_LABEL_MIN, min(_LABEL_MAX, longest * _LETTER + 8))
 
 
 def lanes_of(runs: Sequence[RunStory]) -> Lanes:

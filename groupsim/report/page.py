@@ -47,8 +47,6 @@ _HERE = Path(__file__).parent
 _CARD_HEIGHT = 150
 #: What a chart needs below its lanes for the time axis.
 _AXIS_HEIGHT = 26
-#: Room for the names of lanes: a letter is about so wide, and no more than this is given.
-_LETTER, _LABEL_MAX, _LABEL_MIN = 6, 170, 60
 
 
 def page(runs: Sequence[RunStory]) -> str:
@@ -121,11 +119,9 @@ def _names(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _data(runs: Sequence[RunStory], lanes: Lanes, specs: Mapping[str, Any]) -> Markup:
-    names = [*lanes.partitions, *lanes.members, *lanes.groups]
-    longest = max((len(name) for name in names), default=0)
     found = {
         "ended_ms": lanes.ended_ms,
-        "label_width": max(_LABEL_MIN, min(_LABEL_MAX, longest * _LETTER + 8)),
+        "label_width": lanes.label_width,
         "theme": THEME,
         "charts": specs,
         "runs": [

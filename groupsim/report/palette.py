@@ -57,8 +57,18 @@ THEME: Mapping[str, Any] = {
         "subtitleColor": "#5B6470",
     },
     "axis": {"domain": False, "gridColor": "#E6E9EE", "tickColor": "#C5CBD3", "labelFontSize": 10},
-    "axisY": {"minExtent": 84, "maxExtent": 84, "labelLimit": 80, "ticks": False},
-    "legend": {"orient": "top", "title": None, "labelFontSize": 10, "symbolType": "square"},
+    "axisY": {"ticks": False},
+    "legend": {
+        "orient": "top",
+        "title": None,
+        "labelFontSize": 10,
+        "symbolType": "square",
+        "symbolSize": 60,
+        "symbolStrokeWidth": 0,
+        "offset": 4,
+        "padding": 0,
+        "columnPadding": 8,
+    },
 }
 
 

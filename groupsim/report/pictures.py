@@ -10,7 +10,7 @@ import vl_convert
 from attrs import evolve
 
 from groupsim.report.charts import CHARTS, Canvas, charts_worth_drawing
-from groupsim.report.frames import Frame, frames_of, lanes_of
+from groupsim.report.frames import Frame, Lanes, frames_of, lanes_of
 from groupsim.report.palette import THEME
 from groupsim.report.png import smaller
 from groupsim.report.story import RunStory
@@ -22,8 +22,8 @@ _SCALE = 2.0
 _WIDTH = 760
 _WIDTH_OF_MANY = 330
 _HEIGHT_OF_MANY = 240
-#: So many runs stand beside one another.
-_COLUMNS = 3
+#: So many runs stand beside one another, but four in two rows of two.
+_COLUMNS, _TWICE_TWO = 3, 4
 #: A page says this better; a picture of several runs leaves it out.
 _LEFT_OUT_OF_MANY = ("members",)
 
@@ -36,7 +36,7 @@ def charts_of(run: RunStory, runs: Sequence[RunStory] = ()) -> Iterator[tuple[st
     canvas = Canvas(lanes=lanes, width=_WIDTH, is_live=False)
     frames = frames_of(run, lanes)
     for name in charts_worth_drawing(lanes):
-        yield name, filled(CHARTS[name](canvas), frames)
+        yield name, filled(CHARTS[name](canvas), frames, lanes)
 
 
 def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
@@ -62,15 +62,20 @@ def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
             alt.vconcat(*charts, spacing=6, title=title).resolve_scale(color="independent")
         )
         frames.update({f"{prefix}{key}": rows for key, rows in frames_of(run, lanes).items()})
-    whole = alt.concat(*columns, columns=_COLUMNS, spacing=24).resolve_scale(color="independent")
-    return filled(whole, frames)
+    in_a_row = 2 if len(runs) == _TWICE_TWO else _COLUMNS
+    whole = alt.concat(*columns, columns=in_a_row, spacing=24).resolve_scale(color="independent")
+    return filled(whole, frames, lanes)
 
 
-def filled(chart: alt.LayerChart | alt.ConcatChart, frames: Mapping[str, Frame]) -> Spec:
-    """A chart with its data in it; what it names and nobody gives has no rows."""
+def filled(
+    chart: alt.LayerChart | alt.ConcatChart, frames: Mapping[str, Frame], lanes: Lanes
+) -> Spec:
+    """A chart with its data in it, and room for the names of these lanes."""
     spec: Spec = chart.to_dict()
     spec["datasets"] = dict(frames)
-    spec["config"] = dict(THEME)
+    room = lanes.label_width
+    names = {"minExtent": room, "maxExtent": room, "labelLimit": room - 4}
+    spec["config"] = {**THEME, "axisY": {**THEME["axisY"], **names}}
     return spec
 
 

@@ -24,7 +24,8 @@ LAG = ".chart[data-run='0'][data-chart=lag]"
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The machine's own Chromium; without one these tests are skipped, and pytest says so."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    # Empty is what scripts/chromium.sh says where none runs.
+    program = os.environ.get("CHROMIUM", shutil.which("chromium"))
     if not program:
         pytest.skip("there is no Chromium here: `scripts/chromium.sh` installs one where it can")
     with sync_playwright() as playwright:

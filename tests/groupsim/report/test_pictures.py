@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import vl_convert
 from attrs import evolve
 
-from groupsim.report.charts import Canvas, members_chart
+from groupsim.report.charts import Canvas, members_chart, partitions_chart
 from groupsim.report.frames import lanes_of
 from groupsim.report.palette import DUAL_COLOUR, UNOWNED_COLOUR, member_colours
 from groupsim.report.pictures import as_png, as_svg, charts_of, filled, picture
@@ -35,9 +35,20 @@ def test_every_lane_has_its_name_beside_it_down_to_the_first():
     names = [f"pod-{n}" for n in range(6)]
     lanes = evolve(lanes_of([story_of(a_death)]), members=names, clients=names)
 
-    svg = as_svg(filled(members_chart(Canvas(lanes=lanes, width=300, is_live=False)), {}))
+    chart = members_chart(Canvas(lanes=lanes, width=300, is_live=False))
+    svg = as_svg(filled(chart, {}, lanes))
 
     assert set(names) <= set(texts_of(svg))
+
+
+def test_long_names_have_the_room_that_they_need():
+    name = "a-very-long-name-of-a-pod-in-a-cluster"
+    lanes = evolve(lanes_of([story_of(a_death)]), partitions=[name], members=[], clients=[])
+
+    chart = partitions_chart(Canvas(lanes=lanes, width=300, is_live=False))
+    svg = as_svg(filled(chart, {}, lanes))
+
+    assert any(text.startswith(name[:20]) for text in texts_of(svg))
 
 
 def test_a_gap_is_red_in_the_picture():
