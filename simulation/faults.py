@@ -8,7 +8,6 @@ pair ends all of its kind. Crashes and pauses have rows of their own.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -148,8 +147,8 @@ class Faults(Producers):
 
     _ongoing: list[Ongoing] = field(factory=list, init=False)
     _drawn: int = field(default=0, init=False)
-    #: How many crashes or pauses hold somebody down now, by the verb that ends them.
-    _down: Counter[tuple[str, str | int]] = field(factory=Counter, init=False)
+    #: Each crash or pause that holds somebody down now, by the verb that ends them.
+    _down: dict[tuple[str, str | int], list[object]] = field(factory=dict, init=False)
 
     # --- links ---
 
@@ -264,6 +263,7 @@ class Faults(Producers):
             if leader is None:
                 stage.move_shard(shard, broker, milliseconds(load), restarted)
         stage.on_cluster_changed()
+        self._on_healed("restart_broker", broker)
 
     def move_coordinator(self, group: str, to: int, *, load: Duration = 0) -> None:
         """Let another broker coordinate a group, after reading its log for so long."""
@@ -343,14 +343,20 @@ class Faults(Producers):
 
     def until_the_last(self: Simulation, undo: str, target: str | int) -> Heal:  # type: ignore[misc] # mixed into it
         """How to end a crash or a pause: by this verb, if it is the last of them to end."""
-        self._down[undo, target] += 1
+        down, this = self._down.setdefault((undo, target), []), object()
+        down.append(this)
 
         def heal() -> None:
-            self._down[undo, target] -= 1
-            if not self._down[undo, target]:
-                _apply(self, undo, target)
+            if this in down:
+                down.remove(this)
+                if not down:
+                    _apply(self, undo, target)
 
         return heal
+
+    def _on_healed(self, undo: str, target: str | int) -> None:
+        """The verb has ended all of its kind, so that none is left to be ended later."""
+        self._down.get((undo, target), []).clear()
 
     # --- inside ---
 

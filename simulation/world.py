@@ -218,6 +218,7 @@ class Simulation(Faults):
     def start(self, client: str) -> None:
         """Start a consumer that was made without starting it."""
         self.stage.host(client).start()
+        self._on_healed("restart", client)
 
     def crash(self, client: str) -> None:
         """Let a consumer die without a word."""
@@ -225,7 +226,7 @@ class Simulation(Faults):
 
     def restart(self, client: str) -> None:
         """Start a consumer again that crashed or stopped, under its old name."""
-        self.stage.host(client).start()
+        self.start(client)
 
     def stop(self, client: str, *, operation: str = CloseOperation.DEFAULT) -> None:
         """Close a consumer as an orderly application does."""
@@ -238,6 +239,7 @@ class Simulation(Faults):
     def resume(self, client: str) -> None:
         """Let it go on."""
         self.stage.host(client).resume()
+        self._on_healed("resume", client)
 
     # --- letting time pass ---
 

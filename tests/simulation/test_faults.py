@@ -175,6 +175,27 @@ def test_a_consumer_is_down_until_the_last_of_its_faults_has_ended(verb, undo):
     assert len(of_kind(sim, f"consumer_{undo}")) == (2 if undo == "started" else 1)
 
 
+HEALED_BY_HAND = {
+    "crash": (lambda sim: sim.restart("ada"), "ada", "consumer_started"),
+    "pause": (lambda sim: sim.resume("ada"), "ada", "consumer_resumed"),
+    "crash_broker": (lambda sim: sim.restart_broker(1), 1, "broker_restarted"),
+}
+
+
+@pytest.mark.parametrize("verb", HEALED_BY_HAND)
+def test_who_is_up_again_by_hand_is_held_down_by_nothing_from_before(verb):
+    heal, target, healed = HEALED_BY_HAND[verb]
+    sim = a_disturbed_group(
+        Fault(verb=verb, target=target, at="10s"),
+        Fault(verb=verb, target=target, at="30s", lasts="10s"),
+    )
+    sim.at("20s", lambda: heal(sim))
+
+    sim.run_for("1m")
+
+    assert [row.at_ms for row in of_kind(sim, healed)][-2:] == [20_000, 40_000]
+
+
 def test_a_link_that_is_cut_one_way_and_then_the_other_is_cut_both_ways():
     sim = a_disturbed_group()
     link = sim.stage.network.link("ada", 1)
