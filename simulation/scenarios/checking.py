@@ -157,6 +157,15 @@ class _Check:
                     wrong = Wrong(f"found the name {person.name} twice", "must be one consumer's")
                     yield (*path, "members"), wrong
                 self.people[person.name] = person
+                if not (
+                    person.topics
+                    or person.pattern
+                    or person.app.python
+                    or self._is_unread(_NAMED_AT["topic"])
+                ):
+                    wrong = Wrong("found no topic to read", "must have `subscribe` or `pattern`")
+                    yield path, wrong
+                    break
                 key = (tuple(sorted(map(repr, person.settings.items()))), person.app.commit)
                 if key not in seen:
                     seen.add(key)

@@ -143,7 +143,7 @@ def test_a_variant_is_the_scenario_with_its_own_values_and_no_variants():
 
 
 def test_a_scenario_without_variants_has_one_run_of_its_own_name():
-    scenario = Scenario(name="deploy", groups={"checkout": Group()})
+    scenario = Scenario(name="deploy", groups={"checkout": Group(pattern="o.*")})
 
     assert scenario.variant_names == ("deploy",)
     assert scenario.variant("deploy") == scenario

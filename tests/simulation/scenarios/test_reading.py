@@ -165,6 +165,12 @@ def test_what_stands_where_nothing_could_be_read_is_not_also_unknown(old, new, m
     assert mistakes_in(with_line(old, new)) == [f"a.yaml:{mistake}"]
 
 
+def test_a_group_with_nothing_to_read_is_a_mistake():
+    assert mistakes_in("groups:\n  checkout: {members: 2}\n") == [
+        "a.yaml:2: groups.checkout: found no topic to read; must have `subscribe` or `pattern`"
+    ]
+
+
 def test_groups_that_cannot_be_read_are_not_also_unknown():
     text = "groups: 5\nscript:\n  - {at: 1s, crash: leader of checkout}\n  - {at: 1s, crash: ada}\n"
 

@@ -81,7 +81,8 @@ def test_the_file_in_the_documentation_is_a_scenario():
 
     scenario = Scenario.from_yaml(whole)
     indented = textwrap.indent(members, "    ")
-    detailed = Scenario.from_yaml(f"groups:\n  checkout:\n{indented}{script}run_for: 15m")
+    around = "cluster: {topics: {orders: {}}}\ngroups:\n  checkout:\n"
+    detailed = Scenario.from_yaml(f"{around}{indented}{script}run_for: 15m")
 
     assert scenario.variant_names == ("eager", "cooperative", "static")
     assert len(detailed.script) == 4
