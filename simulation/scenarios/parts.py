@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import field, frozen
+from attrs.validators import deep_mapping, instance_of
 
 from client.applications import CommitMode
 from client.membership import CloseOperation
@@ -134,7 +135,10 @@ class Cluster:
         metadata=says("the brokers' group settings, by Kafka's names"),
     )
     topics: Mapping[str, Topic] = field(
-        factory=dict, converter=_topics, metadata=says("topics by name")
+        factory=dict,
+        converter=_topics,
+        validator=deep_mapping(instance_of(str), instance_of(Topic)),
+        metadata=says("topics by name"),
     )
 
 
@@ -344,7 +348,11 @@ class Group:
         converter=consumer_settings,
         metadata=says("the consumers' settings, by Kafka's names"),
     )
-    app: App = field(factory=App, metadata=says("what their application does"))
+    app: App = field(
+        factory=App,
+        validator=instance_of(App),
+        metadata=says("what their application does"),
+    )
     static: bool = field(
         default=False, metadata=says("whether each one's name is its group.instance.id")
     )

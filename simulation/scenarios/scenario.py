@@ -21,7 +21,7 @@ from simulation.scenarios.playing import PlayOptions, play, simulation_of
 from simulation.scenarios.reading import document_of, read, with_overrides
 from simulation.scenarios.results import RunResult
 from simulation.scenarios.script import Entry
-from simulation.scenarios.structuring import unstructure
+from simulation.scenarios.structuring import structure, unstructure
 from simulation.scenarios.values import Name, SomeMs, Whole, name, some_time, whole
 from simulation.world import Simulation
 
@@ -30,12 +30,29 @@ def _expected(value: str | Sequence[str]) -> tuple[Expected, ...]:
     return tuple(map(expected, [value] if isinstance(value, str) else value))
 
 
-def _groups(value: Mapping[str, Group]) -> Mapping[str, Group]:
-    return {name(each): group for each, group in value.items()}
+def _cluster(value: Cluster | Mapping[str, Any]) -> Cluster:
+    return value if isinstance(value, Cluster) else _read({"cluster": value}).cluster
 
 
-def _entries(value: Iterable[Entry]) -> tuple[Entry, ...]:
-    return tuple(value)
+def _groups(value: Mapping[str, Group | Mapping[str, Any]]) -> Mapping[str, Group]:
+    plain = {each: group for each, group in value.items() if not isinstance(group, Group)}
+    found = {**value, **(_read({"groups": plain}).groups if plain else {})}
+    return {name(each): group for each, group in found.items() if isinstance(group, Group)}
+
+
+def _entries(value: Iterable[Entry | Mapping[str, Any]]) -> tuple[Entry, ...]:
+    entries = tuple(value)
+    if not all(isinstance(each, Entry) for each in entries):
+        return _read({"script": unstructure(list(entries))}).script
+    return tuple(each for each in entries if isinstance(each, Entry))
+
+
+def _read(plain: Mapping[str, Any]) -> Scenario:
+    """What plain data in the form of a file says, for whoever builds a scenario in Python of it."""
+    found = structure(Document("Scenario", dict(plain)), Scenario)
+    if found.mistakes or found.value is None:
+        raise ScenarioError(found.mistakes)
+    return found.value
 
 
 def _variants(value: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
@@ -59,7 +76,9 @@ class Scenario:
     title: str = field(default="", metadata=says("what it is about, in a line"))
     question: str = field(default="", metadata=says("what it answers"))
     seed: Whole = field(default=Whole(0), converter=whole, metadata=says("of all its chance"))
-    cluster: Cluster = field(factory=Cluster, metadata=says("brokers, topics and their traffic"))
+    cluster: Cluster = field(
+        factory=Cluster, converter=_cluster, metadata=says("brokers, topics and their traffic")
+    )
     groups: Mapping[str, Group] = field(
         factory=dict, converter=_groups, metadata=says("consumer groups by name")
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +20,12 @@ from simulation.scenarios import (
     On,
     RateFrom,
     Scenario,
+    ScenarioError,
     SlowRecord,
     StallAt,
+    Start,
     Topic,
+    at,
 )
 from simulation.scenarios.actions import How, Send, Wait
 from simulation.scenarios.disturbances import OneWay
@@ -196,3 +200,45 @@ scenarios = st.builds(
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_scenario_reads_as_it_was_written(scenario):
     assert Scenario.from_yaml(scenario.to_yaml()) == scenario
+
+
+A_FILE = """\
+cluster:
+  topics:
+    orders: {partitions: 12, records: 12/s}
+groups:
+  checkout: {members: [ada, bea], subscribe: orders}
+script:
+  - {at: 1m, crash: leader of checkout, for: 30s}
+  - {at: 90s, start: bea}
+run_for: 2m
+"""
+
+
+def test_what_is_built_of_plain_data_is_what_a_file_says():
+    built = Scenario(
+        cluster={"topics": {"orders": {"partitions": 12, "records": "12/s"}}},
+        groups={"checkout": {"members": ["ada", "bea"], "subscribe": "orders"}},
+        script=[{"at": "1m", "crash": "leader of checkout", "for": "30s"}, at("90s", Start("bea"))],
+        run_for="2m",
+    )
+
+    assert built == Scenario.from_yaml(A_FILE)
+
+
+@pytest.mark.parametrize(
+    ("plain", "mistake"),
+    [
+        ({"cluster": {"topcs": {}}}, "cluster.topcs: unknown key .* did you mean `topics`"),
+        ({"groups": {"a": {"members": 0}}}, "groups.a.members: found 0; must be a whole number"),
+        ({"script": [{"at": "1m", "crsh": "a"}]}, "script.0.crsh: .* did you mean `crash`"),
+    ],
+)
+def test_a_mistake_in_plain_data_is_told_with_its_place(plain, mistake):
+    with pytest.raises(ScenarioError, match=mistake):
+        Scenario(**plain)
+
+
+def test_plain_data_within_a_part_is_refused_by_its_name():
+    with pytest.raises(TypeError, match=r"'topics' must be .*Topic"):
+        Cluster(topics={"orders": {"partitions": 4}})  # type: ignore[dict-item]
