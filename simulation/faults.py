@@ -1,4 +1,4 @@
-"""What goes wrong and right again: as verbs of a script, in pairs, and as data.
+"""What goes wrong and right again: verbs of a script, in pairs, and how planned ones happen.
 
 Each fault between a client and a broker or of a log is a row `fault_started`, and its healing a row
 `fault_healed` with the same words, whose cause is that first row. Faults may overlap: each holds
@@ -10,119 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-from client.messages import (
-    FetchRequest,
-    ListOffsetsRequest,
-    MetadataRequest,
-    OffsetForLeaderEpochRequest,
-)
-from coordinator.protocol import (
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    FindCoordinatorRequest,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    ListGroupsRequest,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    OffsetFetchRequest,
-    SyncGroupRequest,
-)
 from simulation.chance import draw, stream_key, wait_ms
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, Row, WorldEventKind
 from simulation.network import Link
+from simulation.planned_faults import PAIRS, WAYS, Awaited, Fault, require_request, require_way
 from simulation.producers import Producers
 
 if TYPE_CHECKING:
     from simulation.world import Simulation
-
-#: Each verb and the one that takes it back.
-PAIRS: Mapping[str, str] = {
-    "crash": "restart",
-    "stop": "restart",
-    "pause": "resume",
-    "partition": "repair",
-    "hold": "release",
-    "slow": "normal",
-    "fail_append": "heal_append",
-    "slow_append": "heal_append",
-    "crash_broker": "restart_broker",
-}
-
-#: The kinds of requests that a consumer or a raw member sends.
-REQUESTS = tuple(
-    each.__name__.removesuffix("Request")
-    for each in (
-        *(FindCoordinatorRequest, JoinGroupRequest, SyncGroupRequest, HeartbeatRequest),
-        *(LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest, OffsetDeleteRequest),
-        *(MetadataRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest, FetchRequest),
-        *(DescribeGroupsRequest, ListGroupsRequest, DeleteGroupsRequest),
-    )
-)
-
-
-#: The verbs that disturb links, of which single brokers can be named.
-_OF_LINKS = ("partition", "hold", "slow")
-
-
-class Awaited(Protocol):
-    """An event to wait for, as scenario files write it: `simulation.scenarios.On`."""
-
-    @property
-    def nth(self) -> int:
-        """From which time on it counts."""
-
-    @property
-    def times(self) -> int:
-        """How many times it counts."""
-
-    @property
-    def after(self) -> int:
-        """How many milliseconds later something is done."""
-
-    def matches(self, row: Row) -> bool:
-        """Whether this is such an event."""
-
-
-@frozen(kw_only=True)
-class Fault:
-    """One thing that goes wrong at a time or on an event, and is right again so long after."""
-
-    verb: str = field()
-    target: str | int = field()
-    #: Of a fault between a client and brokers: which; without any, all of them.
-    brokers: tuple[int, ...] = field(default=())
-    at: Duration | None = None
-    on: Awaited | None = field(default=None)
-    lasts: Duration | None = None
-    options: Mapping[str, Any] = field(factory=dict)
-
-    @on.validator
-    def _happens_some_time(self, _attribute: object, value: Awaited | None) -> None:
-        if (self.at is None) == (value is None):
-            raise ValueError(f"a fault must have either at or on, not {self.at!r} and {value!r}")
-
-    @brokers.validator
-    def _has_links(self, _attribute: object, value: tuple[int, ...]) -> None:
-        if value and self.verb not in _OF_LINKS:
-            raise ValueError(f"brokers must stand with one of {', '.join(_OF_LINKS)}: {value!r}")
-
-    @verb.validator
-    def _known(self, _attribute: object, value: str) -> None:
-        if value not in PAIRS:
-            raise ValueError(f"verb must be one of {', '.join(PAIRS)}, not {value!r}")
-
-    @target.validator
-    def _of_the_verb_s_kind(self, _attribute: object, value: str | int) -> None:
-        kind, words = (int, "the number of a broker") if "broker" in self.verb else (str, "a name")
-        if type(value) is not kind:
-            raise TypeError(f"target of {self.verb} must be {words}, not {value!r}")
 
 
 @define(eq=False)
@@ -157,9 +57,8 @@ class Faults(Producers):
 
         `one_way` is "to_broker" or "to_client": what is silent. Without it, both are.
         """
-        if one_way not in (None, "to_broker", "to_client"):
-            raise ValueError(f"one_way must be to_broker or to_client, not {one_way!r}")
-        ways = ("to_broker", "to_client") if one_way is None else (one_way,)
+        require_way(one_way)
+        ways = WAYS if one_way is None else (one_way,)
         begun = [
             self._begin(
                 "partition", link, f"partition {client} from broker {link.broker}", client, ways
@@ -178,7 +77,7 @@ class Faults(Producers):
 
         What is sent behind such a request on the same connection waits with it, as TCP has it.
         """
-        _require_kind(request)
+        require_request(request)
         begun = [
             self._begin(
                 "hold",
@@ -193,7 +92,7 @@ class Faults(Producers):
 
     def release(self, client: str, *brokers: int, request: str = "") -> None:
         """Let them arrive now."""
-        _require_kind(request)
+        require_request(request)
         held = self._of_links("hold", client, brokers)
         self._end([each for each in held if each.effect == request])
 
@@ -232,7 +131,7 @@ class Faults(Producers):
     def crash_broker(self, broker: int, *, load: Duration = "1s") -> None:
         """Let a broker die; others take over what it led and read its logs for so long."""
         stage = self.stage
-        found = stage.require_broker(broker)
+        found, load_ms = stage.require_broker(broker), milliseconds(load)
         if not found.is_up:
             raise ValueError(f"broker {broker} is down already")
         stage.wake_all()
@@ -243,13 +142,13 @@ class Faults(Producers):
         for connection in stage.connections_to(broker):
             stage.network.reset(connection, crashed)
         for shard in orphans:
-            stage.move_shard(shard, stage.cluster.heir_of(shard), milliseconds(load), crashed)
+            stage.move_shard(shard, stage.cluster.heir_of(shard), load_ms, crashed)
         stage.on_cluster_changed()
 
     def restart_broker(self, broker: int, *, load: Duration = "1s") -> None:
         """Bring a broker back; it leads what nobody leads."""
         stage = self.stage
-        found = stage.require_broker(broker)
+        found, load_ms = stage.require_broker(broker), milliseconds(load)
         if found.is_up:
             raise ValueError(f"broker {broker} is up already")
         stage.wake_all()
@@ -261,20 +160,20 @@ class Faults(Producers):
         found.restart()
         for shard, leader in sorted(stage.cluster.offsets_leaders.items()):
             if leader is None:
-                stage.move_shard(shard, broker, milliseconds(load), restarted)
+                stage.move_shard(shard, broker, load_ms, restarted)
         stage.on_cluster_changed()
         self._on_healed("restart_broker", broker)
 
     def move_coordinator(self, group: str, to: int, *, load: Duration = 0) -> None:
         """Let another broker coordinate a group, after reading its log for so long."""
-        stage = self.stage
+        stage, load_ms = self.stage, milliseconds(load)
         if not stage.require_broker(to).is_up:
             raise ValueError(f"broker {to} is down and cannot coordinate {group}")
         shard = stage.shard_of(group)
         if stage.cluster.offsets_leaders[shard] == to:
             return
         stage.wake_shard(shard)
-        stage.move_shard(shard, to, milliseconds(load), None)
+        stage.move_shard(shard, to, load_ms, None)
         stage.on_cluster_changed()
 
     def fail_append(self, group: str) -> Heal:
@@ -299,6 +198,8 @@ class Faults(Producers):
 
     def fault(self: Simulation, fault: Fault) -> None:  # type: ignore[misc] # mixed into it
         """Let a fault happen at its time or on its event, and be healed at the end of it."""
+        if not isinstance(fault, Fault):
+            raise TypeError(f'fault must be one such as Fault(verb="crash", ...), not {fault!r}')
         if isinstance(fault.target, int):
             self.stage.require_broker(fault.target)
         for broker in fault.brokers:
@@ -322,11 +223,15 @@ class Faults(Producers):
 
         From the end of one to the beginning of the next it takes `every` on average.
         """
+        if isinstance(targets, str):
+            raise TypeError(f"targets must be a sequence of names, not the text {targets!r}")
         among = list(targets)
         if not among:
             raise ValueError("targets must name at least one consumer, group or broker")
         if milliseconds(every) < 1:
             raise ValueError(f"every must be at least 1 ms, not {every!r}")
+        for target in among:  # whether or not one is drawn
+            Fault(verb=verb, target=target, at=until, lasts=lasts, options=options or {})
         stream = stream_key(self.seed, f"faults/{verb}/{self._drawn}")
         self._drawn += 1
         at_ms, end_ms, k = self.now_ms, milliseconds(until), 0
@@ -461,11 +366,6 @@ def _happen(sim: Simulation, fault: Fault) -> None:
         heal = sim.until_the_last(PAIRS[fault.verb], fault.target)
     if fault.lasts is not None:
         sim.after(fault.lasts, heal)
-
-
-def _require_kind(request: str) -> None:
-    if request and request not in REQUESTS:
-        raise ValueError(f"request must be one of {', '.join(REQUESTS)}, not {request!r}")
 
 
 def _apply(

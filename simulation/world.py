@@ -24,9 +24,10 @@ from simulation.consumer_host import ConsumerHost
 from simulation.durations import Duration, milliseconds
 from simulation.errors import SimulationError
 from simulation.events import Row, WorldEventKind
-from simulation.faults import Fault, Faults
+from simulation.faults import Faults
 from simulation.kernel import Rank, Turn
 from simulation.measures import Rebalance, measure
+from simulation.planned_faults import Fault, require_operation
 from simulation.programs import Application, PollLoopProgram, Program, UserProgram
 from simulation.quiet import Lulls
 from simulation.raw_member import RawMember
@@ -230,6 +231,7 @@ class Simulation(Faults):
 
     def stop(self, client: str, *, operation: str = CloseOperation.DEFAULT) -> None:
         """Close a consumer as an orderly application does."""
+        require_operation(operation)
         self.stage.host(client).stop(operation)
 
     def pause(self, client: str) -> None:

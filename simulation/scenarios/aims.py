@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from coordinator import ErrorCode, GroupConfig
 from coordinator.states import GroupState
-from simulation.faults import REQUESTS
+from simulation.planned_faults import REQUESTS
 from simulation.scenarios.actions import Action, Raw
 from simulation.scenarios.disturbances import (
     AddPartitions,

@@ -9,9 +9,9 @@ import pytest
 
 from client.applications import CommitMode
 from simulation.campaign import Campaign, Failure, fail_of, main
-from simulation.faults import PAIRS
 from simulation.ghosts import GHOST_VERBS
 from simulation.hand_written import APPLICATIONS
+from simulation.planned_faults import PAIRS
 from simulation.random_worlds import draw_world
 from simulation.recorder import MemorySink
 from simulation.shrinking import shrink

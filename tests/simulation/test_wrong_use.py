@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from simulation.errors import SimulationError
+from simulation.planned_faults import OPTIONS, PAIRS
 from simulation.world import Fault, Simulation
 
 
@@ -68,6 +70,10 @@ FAULTS: dict[str, tuple[Callable[[Simulation], object], str]] = {
         lambda sim: sim.raw_member("ada", "checkout"),
         "there is a consumer or raw member 'ada' already",
     ),
+    "way to close": (
+        lambda sim: sim.stop("ada", operation="LEAVE"),
+        "operation must be one of DEFAULT, LEAVE_GROUP, REMAIN_IN_GROUP, not 'LEAVE'",
+    ),
     "pace": (
         lambda sim: sim.faults_at_a_rate("crash", ["ada"], every=0, lasts=0, until="1m"),
         "every must be at least 1 ms, not 0",
@@ -89,6 +95,43 @@ def test_nothing_happens_with_a_wrong(act, words):
 def test_a_fault_is_of_a_name_or_of_a_broker_s_number_as_its_verb_says(verb, target):
     with pytest.raises(TypeError, match=f"target of {verb} must be .*, not {target!r}"):
         Fault(verb=verb, target=target, at="1s")
+
+
+PLANS: dict[str, tuple[dict[str, Any], str]] = {
+    "option": ({"options": {"bye": 1}}, "options of slow may name by, not 'bye'"),
+    "value of an option": ({"options": {"by": "x"}}, "a length of time must .*, not 'x'"),
+    "time": ({"at": "soon"}, "a length of time must .*, not 'soon'"),
+    "length": ({"lasts": "x"}, "a length of time must .*, not 'x'"),
+    "event": ({"at": None, "on": "joined"}, "on must be an event such as On.*, not 'joined'"),
+}
+
+
+@pytest.mark.parametrize(("said", "words"), PLANS.values(), ids=PLANS)
+def test_a_fault_cannot_be_planned_with_a_wrong(said, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        Fault(**{"verb": "slow", "target": "ada", "at": "1s", **said})
+
+
+@pytest.mark.parametrize("verb", PAIRS)
+def test_a_planned_fault_may_say_what_its_verb_takes(verb):
+    parameters = signature(getattr(Simulation, verb)).parameters.values()
+
+    taken = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    assert taken == set(OPTIONS.get(verb, ()))
+
+
+def test_faults_at_a_rate_are_refused_though_none_is_drawn():
+    with pytest.raises(ValueError, match=r"verb must be one of crash, .*, not 'boom'"):
+        a_world().faults_at_a_rate("boom", ["ada"], every="1h", lasts=0, until="1s")
+
+
+def test_a_broker_does_not_die_half_of_its_death():
+    sim = a_world()
+
+    with pytest.raises(ValueError, match=r"a length of time must .*, not 'soon'"):
+        sim.crash_broker(1, load="soon")
+    assert sim.stage.brokers[1].is_up
+    assert sim.events[-1].kind != "broker_crashed"
 
 
 def test_a_fault_of_a_broker_that_is_not_there_is_refused_when_it_is_told():
