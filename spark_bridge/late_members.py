@@ -15,7 +15,10 @@ from spark_bridge.windows import all_of
 _CHANGED, _CREATED = EventKind.STATE_CHANGED.value, EventKind.GROUP_CREATED.value
 _LOADED, _REMOVED = EventKind.GROUP_LOADED.value, EventKind.GROUP_REMOVED.value
 _ARRIVALS = (EventKind.MEMBER_ADDED.value, EventKind.MEMBER_REJOINED.value)
+_CHANGES = (EventKind.MEMBER_REMOVED.value, EventKind.MEMBER_REPLACED.value)
 _ID_GIVEN, _FIRED = EventKind.MEMBER_ID_GIVEN.value, WorldEventKind.TIMER_FIRED.value
+#: Whatever says something of a group or of its members. Most rows are of requests and records.
+_TELLING = (_CHANGED, _CREATED, _LOADED, _REMOVED, *_ARRIVALS, *_CHANGES, _ID_GIVEN, _FIRED)
 _A_GROUP, _A_MEMBER = (c.RUN, c.GROUP), (c.RUN, c.GROUP, c.MEMBER)
 
 
@@ -35,7 +38,9 @@ def late_members(events: DataFrame) -> DataFrame:
         .where(F.col(c.LAST)[c.STATE] == "PreparingRebalance")
         .select(*_A_GROUP)
     )
-    rows = events.join(F.broadcast(waiting), on=list(_A_GROUP), how="left_semi")
+    rows = events.where(kind.isin(*_TELLING)).join(
+        F.broadcast(waiting), on=list(_A_GROUP), how="left_semi"
+    )
     present = rows.transform(member_sessions).where(F.col(c.TO_SEQ).isNull())
     is_late = F.col(c.IS_IN) & (or_zero(F.col(c.CAME)) < or_zero(F.col(c.BEGAN)))
     is_pending = F.col(c.GIVEN) > F.greatest(or_zero(F.col(c.CAME)), or_zero(F.col(c.EXPIRED)))

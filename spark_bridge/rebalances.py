@@ -268,11 +268,18 @@ def _awaited() -> Column:
 
 def _with_triggers(told: DataFrame, events: DataFrame) -> DataFrame:
     """The rebalances with what made the coordinator begin: a kind of request, or of timer."""
-    timer = F.concat(F.col(c.DETAIL), F.lit(" timer"))
-    triggers = events.where(F.col(c.KIND).isin(*_TRIGGERS)).select(
-        c.RUN,
-        F.col(c.SEQ).alias(c.CAUSE),
-        F.coalesce(F.col(c.REQUEST), timer, F.col(c.KIND)).alias(c.TRIGGER),
+    kind, timer = F.col(c.KIND), F.concat(F.col(c.DETAIL), F.lit(" timer"))
+    # Few of the many requests begin a rebalance; only these are put in order for the join.
+    is_start = (kind == _CHANGED) & (F.col(c.STATE) == _PREPARING)
+    causes = events.where(is_start).select(c.RUN, F.col(c.CAUSE).alias(c.SEQ)).distinct()
+    triggers = (
+        events.where(kind.isin(*_TRIGGERS))
+        .join(F.broadcast(causes), on=[c.RUN, c.SEQ], how="left_semi")
+        .select(
+            c.RUN,
+            F.col(c.SEQ).alias(c.CAUSE),
+            F.coalesce(F.col(c.REQUEST), timer, kind).alias(c.TRIGGER),
+        )
     )
     return told.join(triggers, on=[c.RUN, c.CAUSE], how="left")
 
