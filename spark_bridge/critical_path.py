@@ -28,9 +28,14 @@ def critical_paths(events: DataFrame) -> DataFrame:
     row = F.struct(c.SEQ, c.CAUSE, c.AT_MS, c.KIND, c.CLIENT)
     is_within = F.col(c.SEQ).between(F.col(c.START_SEQ), F.col(c.END_SEQ))
     steps = in_order(*_A_REBALANCE)
+    # Rebalances are short: each is held against the stretches of rows that it lies in, not against
+    # all of its run.
+    stretches = F.sequence(_stretch_of(c.START_SEQ), _stretch_of(c.END_SEQ))
+    near = events.transform(rebalance_ends).withColumn(c.STRETCH, F.explode(stretches))
     return (
-        events.transform(rebalance_ends)
-        .join(events.drop(c.GROUP), on=c.RUN, how="inner")
+        events.drop(c.GROUP)
+        .withColumn(c.STRETCH, _stretch_of(c.SEQ))
+        .join(F.broadcast(near), on=[c.RUN, c.STRETCH], how="inner")
         .where(is_within)
         .groupBy(*_A_REBALANCE, c.END_SEQ)
         .agg(F.sort_array(F.collect_list(row), asc=False).alias(c.PATH))
@@ -42,6 +47,11 @@ def critical_paths(events: DataFrame) -> DataFrame:
             or_zero(F.col(c.AT_MS) - F.lag(c.AT_MS).over(steps)).alias(c.WAITED_MS),
         )
     )
+
+
+def _stretch_of(seq: str) -> Column:
+    """Which 256 rows of its run a row is among."""
+    return F.shiftright(F.col(seq), 8)
 
 
 def _walk(rows: Column) -> Column:
