@@ -35,6 +35,8 @@ ITS_OWN: Mapping[str, str] = {
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
     # A longer list of kinds would no longer be held against what a batch of rows has.
     "spark.sql.optimizer.inSetConversionThreshold": "100",
+    # Lists are gathered by hash, for more groups than the 128 after which Spark sorts instead.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "65536",
 }
 
 #: What every session has, wherever it works.
@@ -66,6 +68,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": f"{_memory_mb()}m",
     # A recording is small beside what Spark is made for; 200 partitions would be mostly empty.
     "spark.sql.shuffle.partitions": str(_CORES),
+    # The collector that takes the least time in all: nobody waits for a single answer.
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     # A laptop's own name may lead nowhere when it is off the network.
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
