@@ -7,13 +7,12 @@ Gaps and rewinds are few; only they are held against each other.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_bridge import columns as c
 from spark_bridge.readers import A_LIFE, PROCESSED
 from spark_bridge.values import or_zero
-from spark_bridge.windows import before
 
 _A_GAP = (*A_LIFE, c.GAP)
 
@@ -21,7 +20,7 @@ _A_GAP = (*A_LIFE, c.GAP)
 def processed_again(rows: DataFrame) -> DataFrame:
     """One row per range that was processed, in part at least, once more: how many `records` of it.
 
-    Takes what `reader_rows` returns.
+    Takes what `delivery_rows` returns.
     """
     ranges = rows.transform(_ranges)
     pieces = ranges.transform(_pieces)
@@ -56,17 +55,20 @@ def never_processed(rows: DataFrame) -> DataFrame:
     )
 
 
-def rewinds(rows: DataFrame) -> DataFrame:
-    """One row per range that begins below the highest end before it: what it covers below that."""
-    return rows.transform(_ranges).transform(_rewinds)
+def is_range() -> Column:
+    """Was anything processed in the row?"""
+    return (F.col(c.KIND) == PROCESSED) & (F.col(c.OFFSET) < F.col(c.END_OFFSET))
+
+
+def is_rewind() -> Column:
+    """Was something processed that begins below the highest end before it?"""
+    return is_range() & (F.col(c.OFFSET) < F.col(c.DONE))
 
 
 def _ranges(rows: DataFrame) -> DataFrame:
     """The ranges that were processed, each with how far anybody had come before."""
-    is_range = (F.col(c.KIND) == PROCESSED) & (F.col(c.OFFSET) < F.col(c.END_OFFSET))
-    reached = F.max(c.END_OFFSET).over(before(*A_LIFE))
-    return rows.where(is_range).select(
-        *A_LIFE, c.SEQ, c.OFFSET, c.END_OFFSET, or_zero(reached).alias(c.REACHED)
+    return rows.where(is_range()).select(
+        *A_LIFE, c.SEQ, c.OFFSET, c.END_OFFSET, F.col(c.DONE).alias(c.REACHED)
     )
 
 

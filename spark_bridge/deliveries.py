@@ -6,13 +6,13 @@ the rows end is on its way, not lost.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from simulation.events import WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.commits import committed_offsets
-from spark_bridge.coverage import never_processed, processed_again, rewinds
+from spark_bridge.coverage import is_range, is_rewind, never_processed, processed_again
 from spark_bridge.lives import with_lives
 from spark_bridge.readers import (
     A_LIFE,
@@ -55,7 +55,7 @@ def duplicates_among(rows: DataFrame) -> DataFrame:
     """The same as `duplicates`, of what `delivery_rows` returns."""
     again = rows.transform(processed_again)
     # Most partitions are in order, and nobody need ask why.
-    few = F.broadcast(rows.transform(rewinds).select(*PLACE).distinct())
+    few = F.broadcast(rows.where(is_rewind()).select(*PLACE).distinct())
     concerned = rows.join(few, on=list(PLACE), how="left_semi")
     return (
         concerned.transform(_with_reasons)
@@ -78,7 +78,10 @@ def losses_among(rows: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def delivery_rows(events: DataFrame) -> DataFrame:
-    """The rows about partitions and their readers, with how far anybody had come before them."""
+    """The rows about partitions and their readers, with how far anybody had come before them.
+
+    `reached` is how far anybody had read, `done` how far anybody had processed.
+    """
     return events.transform(reader_rows).transform(_with_progress)
 
 
@@ -90,14 +93,18 @@ def _with_progress(rows: DataFrame) -> DataFrame:
         is_handed, F.col(c.END_OFFSET)
     )
     reached = F.max(F.when(F.col(c.IS_READER), came_to)).over(before(*A_LIFE))
-    return rows.withColumn(c.REACHED, or_zero(reached))
+    done = F.max(F.when(is_range(), F.col(c.END_OFFSET))).over(before(*A_LIFE))
+    return rows.withColumns({c.REACHED: or_zero(reached), c.DONE: or_zero(done)}).drop(c.AT_MS)
 
 
 # --- why again ---
 
 
 def _with_reasons(rows: DataFrame) -> DataFrame:
-    """The rows with whatever may be to blame if they are of records that were processed before."""
+    """Ranges that begin anew, and positions, with whatever may be to blame for the former.
+
+    Nearly all of it is told from the order in which the rows are kept: those of a partition.
+    """
     kind = F.col(c.KIND)
     began = F.struct(
         or_empty(F.col(c.DETAIL)).alias(c.DETAIL),
@@ -115,16 +122,31 @@ def _with_reasons(rows: DataFrame) -> DataFrame:
     return (
         rows.withColumns(
             {
-                c.BEGAN: F.last(F.when(is_begin, began), ignorenulls=True).over(so_far(*A_TENURE)),
                 c.FORGOTTEN: F.last(
                     F.when(is_said, F.struct(forgotten.alias(c.DETAIL))), ignorenulls=True
-                ).over(so_far(*PLACE))[c.DETAIL],
+                ).over(_through_lives())[c.DETAIL],
                 c.FAILURES: F.count_if(is_failure).over(so_far(*A_LIFE)),
                 c.FAILED: F.last(failed, ignorenulls=True).over(so_far(*A_LIFE)),
             }
         )
         .withColumn(c.IS_CLEARED, or_false(committed >= F.col(c.FAILED)[c.OFFSET]))
         .transform(_with_endings)
+        .where(is_begin | is_rewind())
+        .withColumn(
+            c.BEGAN, F.last(F.when(is_begin, began), ignorenulls=True).over(so_far(*A_TENURE))
+        )
+    )
+
+
+def _through_lives() -> WindowSpec:
+    """The rows of a partition up to the present one, also of earlier lives of its topic.
+
+    Lives follow each other, so this is the order by `seq`; but said so, it is that of a life too.
+    """
+    return (
+        Window.partitionBy(*PLACE)
+        .orderBy(c.LIFE, c.SEQ)
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
 
 
@@ -175,7 +197,8 @@ def _with_other_readers(again: DataFrame, rows: DataFrame) -> DataFrame:
     )
     is_reading = (F.col(c.FROM_SEQ) < F.col(c.SEQ)) & (F.col(c.SEQ) < F.col(c.TO_SEQ))
     others = (
-        again.select(*A_LIFE, c.SEQ, c.CLIENT)
+        rows.where(is_rewind())
+        .select(*A_LIFE, c.SEQ, c.CLIENT)
         .join(readings, on=list(A_LIFE), how="inner")
         .where(is_reading & (F.col(c.OTHER) != F.col(c.CLIENT)))
         .groupBy(*A_LIFE, c.SEQ)
@@ -243,15 +266,12 @@ def _bases(rows: DataFrame, events: DataFrame) -> DataFrame:
     begins = is_reader & kind.isin(POSITION, RETURNED) & F.col(c.OFFSET).isNotNull()
     is_new = (kind == ASSIGNED) & (F.col(c.BORN) > F.col(c.WORK_BEGAN))
     base = F.when(begins, F.col(c.OFFSET)).when(is_new, F.lit(0))
-    is_range = (kind == WorldEventKind.RECORDS_PROCESSED.value) & (
-        F.col(c.OFFSET) < F.col(c.END_OFFSET)
-    )
     return (
         rows.transform(_with_births, events)
         .groupBy(*A_LIFE)
         .agg(
             F.min_by(base, F.when(base.isNotNull(), F.col(c.SEQ))).alias(c.BASE),
-            F.coalesce(F.max(F.when(is_range, F.col(c.END_OFFSET))), F.lit(0)).alias(c.REACHED),
+            F.coalesce(F.max(F.when(is_range(), F.col(c.END_OFFSET))), F.lit(0)).alias(c.REACHED),
             F.max(c.LIFE_ENDED).alias(c.LIFE_ENDED),
         )
         .where(F.col(c.BASE).isNotNull())
@@ -352,20 +372,14 @@ def _dropped(rows: DataFrame, events: DataFrame) -> DataFrame:
 
 def _in_hand(rows: DataFrame) -> DataFrame:
     """What living consumers have in hand when the rows end; it comes after everything else."""
-    last = F.struct(c.KIND, c.HAS_IN_HAND, c.IN_HAND_FROM, c.IN_HAND_END)
-    latest = F.col(c.LATEST)
-    return (
-        rows.groupBy(*A_TENURE)
-        .agg(F.max_by(last, c.SEQ).alias(c.LATEST))
-        .where(latest[c.HAS_IN_HAND] & ~latest[c.KIND].isin(*GONE))
-        .select(
-            *A_LIFE,
-            F.lit(AFTER_ALL).alias(c.SEQ),
-            latest[c.IN_HAND_FROM].alias(c.LOW),
-            latest[c.IN_HAND_END].alias(c.HIGH),
-            F.lit(None).cast("string").alias(c.REASON),
-            always(is_so=True).alias(c.HAS_IN_HAND),
-        )
+    lives = F.col(c.IS_LAST) & ~F.col(c.KIND).isin(*GONE)
+    return rows.where(lives & F.col(c.HAS_IN_HAND)).select(
+        *A_LIFE,
+        F.lit(AFTER_ALL).alias(c.SEQ),
+        F.col(c.IN_HAND_FROM).alias(c.LOW),
+        F.col(c.IN_HAND_END).alias(c.HIGH),
+        F.lit(None).cast("string").alias(c.REASON),
+        c.HAS_IN_HAND,
     )
 
 

@@ -13,7 +13,7 @@ from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.lives import with_lives
 from spark_bridge.values import or_false, or_zero
-from spark_bridge.windows import before, greatest_since, so_far
+from spark_bridge.windows import before, greatest_since, in_order, so_far
 
 ASSIGNED = WorldEventKind.PARTITION_ASSIGNED.value
 POSITION = WorldEventKind.POSITION_SET.value
@@ -35,7 +35,8 @@ def reader_rows(events: DataFrame) -> DataFrame:
     """One row per event about a partition's records or readers, with what the reader is then.
 
     All of it is told from one order of the rows: those of a consumer at a partition. From
-    `in_hand_from` up to `in_hand_end` is what it has been handed and has not processed yet.
+    `in_hand_from` up to `in_hand_end` is what it has been handed and has not processed yet, and
+    `is_last` says that no other row of it follows.
     """
     return (
         _concerning(events)
@@ -77,6 +78,7 @@ def _with_stays(rows: DataFrame) -> DataFrame:
                 c.CAME: or_zero(F.max(F.when(kind == ASSIGNED, seq)).over(so_far(*_AT_PLACE))),
                 c.HANDED: or_zero(F.max(F.when(is_handed, seq)).over(so_far(*_AT_PLACE))),
                 c.ENDING: or_zero(F.max(F.when(kind.isin(*STOPS), seq)).over(so_far(*_AT_PLACE))),
+                c.IS_LAST: F.lead(seq).over(in_order(*_AT_PLACE)).isNull(),
             }
         )
         .withColumns(
