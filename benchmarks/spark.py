@@ -35,7 +35,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks._spark_log import events_of, large_log, small_log
 from simulation.events import COLUMNS
-from spark_bridge.ingest import read_events
+from spark_bridge.ingest import Found, find_runs, read_events
 from spark_bridge.session import SETTINGS, cluster_session
 from spark_bridge.tables import TABLES, Timeline
 
@@ -79,9 +79,9 @@ class Spark:
         timeline = Timeline.read(self.spark, folder)
         return timeline, self.cost(lambda: timeline.events().count())
 
-    def scan(self, folder: Path, columns: Sequence[str]) -> Cost:
+    def scan(self, found: Found, columns: Sequence[str]) -> Cost:
         """What it takes to read these columns and do nothing."""
-        return self.cost(lambda: _compute(read_events(self.spark, folder).select(*columns)))
+        return self.cost(lambda: _compute(read_events(self.spark, found).select(*columns)))
 
 
 class Duck:
@@ -147,14 +147,14 @@ def compare(spark: Spark, runs: int, names: Sequence[str]) -> tuple[int, float]:
     """Print what each table takes, and return how many events there were and the whole ratio."""
     folder = large_log(runs)
     duck, events = Duck(folder), events_of(folder)
-    timeline, layout = spark.lay_out(folder)
+    found, (timeline, layout) = find_runs(folder), spark.lay_out(folder)
     print(f"{events:,} events of {runs} runs, at {folder}; CPU seconds (wall seconds)")
     print(f"{'table':<18} {'Spark':>16} {'DuckDB':>16} {'ratio':>6} {'scan':>6} {'ratio':>6}")
     print(f"{'the layout':<18} {_told(layout)}", flush=True)
     of_spark, of_duck = layout, NOTHING
     for name in names:
         frame = timeline.table(name)
-        scan = spark.scan(folder, columns_of(frame))
+        scan = spark.scan(found, columns_of(frame))
         taken, by_duck = spark.cost(partial(_compute, frame)), duck.cost(name)
         of_spark, of_duck = of_spark + taken, of_duck + by_duck
         print(
