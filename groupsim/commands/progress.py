@@ -58,6 +58,8 @@ class Reporter:
     def __call__(self, now_ms: int, end_ms: int) -> None:
         """So far of so much."""
         now_s = self.clock()
+        if now_ms == 0:  # what came before was getting ready, and says nothing of the pace
+            self._began_s = now_s
         if now_s < self._next_s:
             return
         told = self.told(now_ms, end_ms, now_s - self._began_s)

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 #: Hears how far a run has come: the virtual time now, and at its end.
 Progress = Callable[[int, int], object]
 
-#: So often progress is told.
+#: So often progress is told, however little happens,
 _TELLS = 200
+#: and again after so many rows, however little time passes.
+_ROWS_PER_TELL = 1_000
 _A_STAND_IN = "range"
 
 
@@ -69,16 +71,25 @@ class _Audience:
 
     sinks: tuple[Sink, ...]
     events_max: int
+    #: Is told now and then at which time of the run the rows have arrived.
+    tell: Callable[[int], object]
+    _pauses_at: int = field(default=0, init=False)
 
     def take(self, row: Row) -> None:
         """Show a row to everybody."""
+        if row.seq >= self._pauses_at:
+            self._pause(row)
+        for sink in self.sinks:
+            sink.take(row)
+
+    def _pause(self, row: Row) -> None:
         if row.seq > self.events_max:
             raise TooManyEvents(
                 f"more than {self.events_max} events by {row.at_ms} ms of virtual time;"
                 " --max-events N raises this limit"
             )
-        for sink in self.sinks:
-            sink.take(row)
+        self.tell(row.at_ms)
+        self._pauses_at = min(row.seq + _ROWS_PER_TELL, self.events_max + 1)
 
 
 @frozen(kw_only=True)
@@ -211,16 +222,17 @@ def play(scenario: Scenario, **options: Unpack[PlayOptions]) -> RunResult:
     sink = options.get("sink")
     sinks = (measurer, watch) if sink is None else (measurer, watch, sink)
     run = options.get("run") or run_name(scenario, name, seed)
+    progress = options.get("progress") or _unheard
     staged = stage(
         played,
         seed=seed,
         run=run,
-        sink=_Audience(sinks, limits.events),
+        sink=_Audience(sinks, limits.events, lambda at_ms: progress(at_ms, played.run_for)),
         quiet=options.get("quiet", "skip"),
         detail=options.get("detail", "folded"),
         topics=topics,
     )
-    _let_pass(staged.sim, played.run_for, options.get("progress"))
+    _let_pass(staged.sim, played.run_for, progress)
     groups = {str(group): _at_end(staged.sim, group) for group in played.groups}
     staged.sim.end()
     measures = measurer.measures()
@@ -259,9 +271,13 @@ def variant_of(scenario: Scenario, variant: str | None) -> str:
     return variant
 
 
-def _let_pass(sim: Simulation, run_for_ms: int, progress: Progress | None) -> None:
+def _unheard(_now_ms: int, _end_ms: int) -> None:
+    """Nobody wants to hear of progress."""
+
+
+def _let_pass(sim: Simulation, run_for_ms: int, progress: Progress) -> None:
     """Let the whole time pass; in steps, if somebody wants to hear of them."""
-    if progress is None:
+    if progress is _unheard:
         sim.run_for(run_for_ms)
         return
     progress(0, run_for_ms)

@@ -348,6 +348,18 @@ def test_a_long_run_says_now_and_then_how_far_it_is(capsys):
     ]
 
 
+def test_the_time_of_getting_ready_says_nothing_of_the_pace(capsys):
+    clock = iter([0.0, 10.0, 20.5]).__next__
+    with Reporter(Voice().talk, "eager", clock=clock) as progress:
+        progress(0, 42_000)
+        progress(21_000, 42_000)
+
+    assert capsys.readouterr().err.splitlines() == [
+        "eager: 0 ms of 42.0 s",
+        "eager: 21.0 s of 42.0 s, 2 times as fast as life, about 10 s left",
+    ]
+
+
 # --- changes and variants ---
 
 TWO_SCRIPTS = """\

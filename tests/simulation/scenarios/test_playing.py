@@ -58,6 +58,16 @@ def test_the_same_scenario_and_seed_give_the_same_rows_however_it_is_watched():
     assert (told[0], told[-1]) == (0, 90_000)
 
 
+def test_progress_is_told_while_much_happens_at_one_moment():
+    told: list[int] = []
+    crowd = a_scenario(**{"groups.checkout.members": 200, "run_for": "1s"})
+
+    crowd.play(progress=lambda now_ms, _: told.append(now_ms))
+
+    assert max(told.count(now_ms) for now_ms in set(told)) > 1
+    assert told == sorted(told)
+
+
 def test_quiet_time_may_be_played_or_skipped():
     assert rows_of(the_leader_dies(), quiet="play") == rows_of(the_leader_dies())
 
