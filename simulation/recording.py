@@ -106,9 +106,13 @@ def _compared(before: Recording, again: Recording) -> Replay:
         written = before.run_file.versions.get("pyarrow")
         return _same(before, f"row for row (written by pyarrow {written}, not {PYARROW_VERSION})")
     version = before.run_file.versions.get("groupsim")
+    why = (
+        f"both were played by groupsim {VERSION}, so its files were changed, or this is our bug"
+        if version == VERSION
+        else f"it was recorded by groupsim {version}, and this is {VERSION}"
+    )
     sentence = (
-        f"{before.run_file.run} differs from row {differs_at} on when it is played again;"
-        f" it was recorded by groupsim {version}, and this is {VERSION}"
+        f"{before.run_file.run} differs from row {differs_at} on when it is played again; {why}"
     )
     return Replay(same=False, events=len(before), differs_at=differs_at, sentence=sentence)
 

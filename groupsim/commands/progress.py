@@ -13,6 +13,7 @@ from attrs import define, field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from simulation.scenarios.values import duration_text
 from simulation.sentences import lasting
 
 #: A run that is over sooner is not reported on, unless on a terminal.
@@ -20,6 +21,8 @@ _QUIET_S = 2.0
 _BETWEEN_LINES_S = 10.0
 _BETWEEN_FRAMES_S = 0.1
 _MS = 1_000
+#: What takes longer is estimated in minutes.
+_IN_SECONDS = 120
 
 
 @define(eq=False)
@@ -79,7 +82,7 @@ def told_progress(now_ms: int, end_ms: int, took_s: float) -> str:
         return far
     rate = now_ms / _MS / took_s
     left_s = (end_ms - now_ms) / _MS / rate
-    return f"{far}, {rate:,.0f} times as fast as life, about {left_s:.0f} s left"
+    return f"{far}, {rate:,.0f} times as fast as life, {_left(left_s)}"
 
 
 def told_runs(done: int, of: int, took_s: float) -> str:
@@ -97,4 +100,11 @@ def _told_count(done: int, of: int, took_s: float, what: str) -> str:
     if done <= 0 or took_s <= 0:
         return far
     rate = done / took_s
-    return f"{far}, {rate:,.1f} a second, about {(of - done) / rate:.0f} s left"
+    return f"{far}, {rate:,.1f} a second, {_left((of - done) / rate)}"
+
+
+def _left(seconds: float) -> str:
+    """An estimate, in seconds as long as they matter."""
+    if seconds < _IN_SECONDS:
+        return f"about {seconds:.0f} s left"
+    return f"about {duration_text(round(seconds / 60) * 60 * _MS)} left"

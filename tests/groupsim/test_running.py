@@ -263,6 +263,7 @@ def test_a_replay_that_differs_is_1(kept, tmp_path):
     result = groupsim("replay", changed)
 
     assert result.exit_code == 1
+    assert result.stdout.endswith("so its files were changed, or this is our bug\n")
 
 
 def test_runs_that_are_there_already_are_kept_and_nothing_is_played(scenario, kept):
@@ -325,6 +326,10 @@ def test_progress_has_a_rate_and_an_estimate():
     assert told_progress(60_000, 300_000, 2.0) == (
         "60.0 s of 300.0 s, 30 times as fast as life, about 8 s left"
     )
+
+
+def test_an_estimate_of_hours_is_told_in_hours():
+    assert told_progress(60_000, 3_600_000 * 90, 60.0).endswith("about 3d17h59m left")
 
 
 def test_a_short_run_has_no_progress_in_a_file(capsys):
