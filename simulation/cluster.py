@@ -86,8 +86,6 @@ class SimulatedCluster:
         """A topic, its partitions spread over the brokers."""
         if name in self.topics:
             raise ValueError(f"the topic {name} exists already")
-        if partitions < 1:
-            raise ValueError(f"a topic must have at least one partition, not {partitions}")
         self._made += 1
         digest = blake2b(f"{self.seed}/topic/{self._made}".encode(), digest_size=16).hexdigest()
         topic = SimulatedTopic(name, digest, [], [], [], retention_ms)
@@ -99,7 +97,9 @@ class SimulatedCluster:
         """Let a topic have so many partitions."""
         topic = self.topics[name]
         if total < len(topic.logs):
-            raise ValueError(f"{name} has {len(topic.logs)} partitions, not fewer than {total}")
+            raise ValueError(
+                f"{name} has {len(topic.logs)} partitions and can only gain, not {total}"
+            )
         for partition in range(len(topic.logs), total):
             replicas = replicas_of(self.brokers, partition)
             topic.logs.append(PartitionLog(topic.retention_ms))

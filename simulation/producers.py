@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from typing import Unpack
 
 from attrs import define, field
 
-from simulation.cluster import SimulatedTopic
+from simulation.arguments import require_name, require_whole
+from simulation.cluster import OFFSETS_TOPIC, SimulatedTopic
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, WorldEventKind
 from simulation.kernel import Rank, Turn
@@ -17,6 +19,8 @@ from simulation.logs import Growth, PartitionLog
 from simulation.stage import Stage
 
 _MS_PER_S = 1_000
+#: Records a second.
+Rate = int | float | Fraction
 
 
 @define(eq=False, kw_only=True)
@@ -33,8 +37,8 @@ class Producers:
         name: str,
         *,
         partitions: int = 1,
-        records_per_s: int | Fraction = 0,
-        varying: Sequence[tuple[Duration, int]] = (),
+        records_per_s: Rate = 0,
+        varying: Sequence[tuple[Duration, Rate]] = (),
         burst: tuple[int, Duration] | None = None,
         retention: Duration | None = None,
     ) -> None:
@@ -44,15 +48,20 @@ class Producers:
         so often.
         """
         stage = self.stage
+        require_name("name of a topic", name)
+        if name == OFFSETS_TOPIC:
+            raise ValueError(f"name of a topic must not be {name}, which the brokers write")
+        require_whole("partitions", partitions, least=1)
         retention_ms = None if retention is None else milliseconds(retention)
-        _require_rate("records_per_s", records_per_s)
-        changes = [(milliseconds(time), rate) for time, rate in varying]
-        for at_ms, rate in changes:
-            _require_rate("varying", rate)
+        _rate_of("records_per_s", records_per_s)
+        changes = [(milliseconds(time), _rate_of("varying", rate)) for time, rate in varying]
+        for at_ms, _rate in changes:
             if at_ms < (now_ms := stage.kernel.now_ms):
                 raise ValueError(f"varying must not be before the present, {now_ms}, not {at_ms}")
-        if burst is not None and (burst[0] < 1 or milliseconds(burst[1]) < 1):
-            raise ValueError(f"burst must be some records each so often, not {burst!r}")
+        if burst is not None:
+            require_whole("records of a burst", burst[0], least=1)
+            if milliseconds(burst[1]) < 1:
+                raise ValueError(f"burst must be some records each so often, not {burst!r}")
         stage.wake_all()
         stage.cluster.create_topic(name, partitions, retention_ms)
         self._record(WorldEventKind.TOPIC_CREATED, topic=name, count=partitions)
@@ -65,10 +74,10 @@ class Producers:
             count, every = burst
             self._burst(topic, count, milliseconds(every))
 
-    def produce(self, topic: str, records_per_s: int | Fraction) -> None:
+    def produce(self, topic: str, records_per_s: Rate) -> None:
         """From now on let the partitions of a topic share so many records a second."""
         stage, found = self.stage, self._topic(topic)
-        _require_rate("records_per_s", records_per_s)
+        records_per_s = _rate_of("records_per_s", records_per_s)
         partitions = len(found.logs)
         # What was said before and has not begun yet never begins.
         rate = self._rates[topic] = object()
@@ -88,13 +97,13 @@ class Producers:
     def append(self, topic: str, count: int, *, partition: int = 0) -> None:
         """Write so many records to a partition at once."""
         log = self._log(topic, partition)
-        if count < 0:
-            raise ValueError(f"count must not be negative, not {count}")
+        require_whole("count", count, least=0)
         self._on_growth(topic, partition, log.append(self.stage.kernel.now_ms, count))
 
     def add_partitions(self, topic: str, total: int) -> None:
         """Let a topic have so many partitions from now on; producers go on with those they know."""
         self._topic(topic)
+        require_whole("total", total, least=1)
         self.stage.wake_all()
         self.stage.cluster.add_partitions(topic, total)
         self._record(WorldEventKind.PARTITIONS_ADDED, topic=topic, count=total)
@@ -120,6 +129,7 @@ class Producers:
     def truncate(self, topic: str, partition: int, before: int) -> None:
         """Delete the records of a partition before this offset."""
         log = self._log(topic, partition)
+        require_whole("before", before, least=0)
         end = log.end_at(self.stage.kernel.now_ms)
         if before > end:
             raise ValueError(f"before must not be beyond the log's end, {end}, but is {before}")
@@ -139,7 +149,8 @@ class Producers:
 
     def _log(self, topic: str, partition: int) -> PartitionLog:
         logs = self._topic(topic).logs
-        if not 0 <= partition < len(logs):
+        require_whole("partition", partition, least=0)
+        if partition >= len(logs):
             raise ValueError(f"partition must be one of the {len(logs)} of {topic}: {partition}")
         return logs[partition]
 
@@ -183,6 +194,10 @@ class Producers:
         return self.stage.recorder.record(kind, now_ms, None, **facts)
 
 
-def _require_rate(name: str, records_per_s: int | Fraction) -> None:
+def _rate_of(name: str, records_per_s: Rate) -> Fraction:
+    """A rate as it is written: 0.1 is a tenth, exactly."""
+    if type(records_per_s) not in (int, float, Fraction) or not isfinite(records_per_s):
+        raise TypeError(f"{name} must be a number of records a second, not {records_per_s!r}")
     if records_per_s < 0:
         raise ValueError(f"{name} must not fall below 0 records a second, not {records_per_s}")
+    return Fraction(str(records_per_s))

@@ -123,3 +123,12 @@ def test_partitions_added_to_a_topic_keep_records_no_longer_than_the_others():
 
     logs = sim.stage.cluster.topics["orders"].logs
     assert [log.start_at(sim.now_ms) for log in logs] == [5, 5]
+
+
+def test_a_rate_may_be_less_than_one_record_a_second():
+    sim = Simulation()
+
+    sim.topic("orders", partitions=2, records_per_s=0.1)
+    sim.run_for("1m")
+
+    assert sum(log.end_at(sim.now_ms) for log in sim.stage.cluster.topics["orders"].logs) == 5

@@ -140,7 +140,7 @@ def test_a_fault_of_a_broker_that_is_not_there_is_refused_when_it_is_told():
 
 
 PRODUCING: dict[str, tuple[Callable[[Simulation], object], str]] = {
-    "count": (lambda sim: sim.append("orders", -5), "count must not be negative, not -5"),
+    "count": (lambda sim: sim.append("orders", -5), "count must be at least 0, not -5"),
     "partition": (
         lambda sim: sim.append("orders", 5, partition=7),
         "partition must be one of the 2 of orders: 7",
@@ -148,6 +148,22 @@ PRODUCING: dict[str, tuple[Callable[[Simulation], object], str]] = {
     "partition to truncate": (
         lambda sim: sim.truncate("orders", 7, 0),
         "partition must be one of the 2 of orders: 7",
+    ),
+    "number of partitions": (
+        lambda sim: sim.topic("late", partitions=0),
+        "partitions must be at least 1, not 0",
+    ),
+    "smaller number": (
+        lambda sim: sim.add_partitions("orders", 1),
+        "orders has 2 partitions and can only gain, not 1",
+    ),
+    "offset": (
+        lambda sim: sim.truncate("orders", 0, before=-5),
+        "before must be at least 0, not -5",
+    ),
+    "topic of the brokers": (
+        lambda sim: sim.topic("__consumer_offsets"),
+        "name of a topic must not be __consumer_offsets, which the brokers write",
     ),
     "rate": (lambda sim: sim.produce("orders", -5), "records_per_s must not .*, not -5"),
     "later rate": (
@@ -171,6 +187,39 @@ def test_nothing_is_written_with_a_wrong(act, words):
     before = len(sim.events)
 
     with pytest.raises(ValueError, match=words):
+        act(sim)
+    assert len(sim.events) == before
+    assert list(sim.stage.cluster.topics) == ["orders"]
+
+
+OF_A_WRONG_KIND: dict[str, tuple[Callable[[Any], object], str]] = {
+    "count": (lambda sim: sim.append("orders", 2.5), "count must be a whole number, not 2.5"),
+    "partition": (
+        lambda sim: sim.append("orders", 5, partition="0"),
+        "partition must be a whole number, not '0'",
+    ),
+    "partitions": (
+        lambda sim: sim.topic("late", partitions=2.5),
+        "partitions must be a whole number, not 2.5",
+    ),
+    "topic": (lambda sim: sim.topic(None), "name of a topic must be a name, not None"),
+    "rate": (
+        lambda sim: sim.topic("late", records_per_s="10/s"),
+        "records_per_s must be a number of records a second, not '10/s'",
+    ),
+    "endless rate": (
+        lambda sim: sim.produce("orders", float("inf")),
+        "records_per_s must be a number of records a second, not inf",
+    ),
+}
+
+
+@pytest.mark.parametrize(("act", "words"), OF_A_WRONG_KIND.values(), ids=OF_A_WRONG_KIND)
+def test_nothing_is_written_with_another_kind_of(act, words):
+    sim = a_world()
+    before = len(sim.events)
+
+    with pytest.raises(TypeError, match=words):
         act(sim)
     assert len(sim.events) == before
     assert list(sim.stage.cluster.topics) == ["orders"]

@@ -1,0 +1,46 @@
+"""What a script says, looked at where it is said: names, numbers, functions.
+
+Whoever is wrong is told the argument, what it must be and what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def require_name(what: str, value: object) -> None:
+    """Refuse what is no text, and a text without a letter."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a name, not {value!r}")
+    if not value.strip():
+        raise ValueError(f"{what} must not be blank, not {value!r}")
+
+
+def require_names(what: str, value: object) -> None:
+    """Refuse what is no sequence of names, and a single name."""
+    if isinstance(value, str):
+        raise TypeError(f"{what} must be a sequence of names, not the text {value!r}")
+    if not isinstance(value, Sequence):
+        raise TypeError(f"{what} must be a sequence of names, not {value!r}")
+    for each in value:
+        require_name(f"each of {what}", each)
+
+
+def require_whole(what: str, value: object, *, least: int) -> None:
+    """Refuse what is no whole number, and one that is too small."""
+    if type(value) is not int:
+        raise TypeError(f"{what} must be a whole number, not {value!r}")
+    if value < least:
+        raise ValueError(f"{what} must be at least {least}, not {value}")
+
+
+def require_function(what: str, value: object) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{what} must be a function, such as lambda: ..., not {value!r}")
+
+
+def require_method(what: str, value: object, method: str, example: str) -> None:
+    """Refuse what does not do what is asked of it; the example says what would."""
+    if not callable(getattr(value, method, None)):
+        raise TypeError(f"{what} must be {example}, not {value!r}")
