@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,14 @@ def folder(text: str) -> Path:
     if (path := Path(text)).is_file():
         raise typer.BadParameter(f"{text} is a file, and this must be a folder")
     return path
+
+
+def _look_here(is_allowed: bool) -> bool:  # noqa: FBT001 - as click calls it
+    """Code of the user's own is found in the folder one is in, behind all that is installed."""
+    here = str(Path.cwd())
+    if is_allowed and here not in sys.path:
+        sys.path.append(here)
+    return is_allowed
 
 
 ScenarioArgument = Annotated[
@@ -35,7 +44,11 @@ GroupOption = Annotated[
 ]
 PythonOption = Annotated[
     bool,
-    typer.Option("--allow-python", help="Let the scenario import assignors and applications."),
+    typer.Option(
+        "--allow-python",
+        help="Let the scenario import assignors and applications, also from this folder.",
+        callback=_look_here,
+    ),
 ]
 MembersOption = Annotated[
     int | None,

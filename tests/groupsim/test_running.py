@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -317,6 +319,43 @@ def test_what_was_complete_before_a_run_that_was_not_is_kept_and_named(tmp_path)
     assert result.exit_code == 2
     assert f"complete and kept: {out / 'eager'}, {out / 'cooperative'}\n" in result.stderr
     assert sorted(each.name for each in out.iterdir()) == ["cooperative", "eager"]
+
+
+# --- code of one's own ---
+
+WITH_PYTHON = """\
+cluster: {topics: {orders: {partitions: 4, records: 5/s}}}
+groups: {checkout: {members: 2, subscribe: [orders], app: {python: "mine_alone:app"}}}
+run_for: 10s
+"""
+MINE = """\
+async def app(consumer):
+    consumer.subscribe(["orders"])
+    while True:
+        await consumer.poll(500)
+"""
+
+
+def test_code_in_the_folder_one_is_in_is_found_where_it_is_allowed(tmp_path):
+    (tmp_path / "mine.yaml").write_text(WITH_PYTHON)
+    (tmp_path / "mine_alone.py").write_text(MINE)
+    # A command that is installed has its own folder in Python's path, and not this one.
+    command = [sys.executable, "-P", "-m", "groupsim", "run", "mine.yaml"]
+
+    refused, played = (
+        subprocess.run(
+            [*command, *flag],
+            capture_output=True,
+            check=False,
+            cwd=tmp_path,
+            text=True,
+            timeout=60,
+        )
+        for flag in ([], ["--allow-python"])
+    )
+
+    assert (refused.returncode, played.returncode) == (2, 0), played.stderr
+    assert "code of yours runs only where it is allowed: --allow-python" in refused.stderr
 
 
 # --- progress ---
