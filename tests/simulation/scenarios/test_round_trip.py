@@ -146,6 +146,7 @@ OF_VERB: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "truncate": {"partition": st.integers(0, 3)},
     "autoscale": {"least": st.integers(1, 9), "most": st.integers(9, 50)},
     "add_partitions": {"to": st.integers(51, 99)},
+    "change": {"app": apps},
 }
 
 
