@@ -11,7 +11,7 @@ from collections.abc import Sequence
 def require_name(what: str, value: object) -> None:
     """Refuse what is no text, and a text without a letter."""
     if not isinstance(value, str):
-        raise TypeError(f"{what} must be a name, not {value!r}")
+        raise TypeError(f"{what} must be a text, not {value!r}")
     if not value.strip():
         raise ValueError(f"{what} must not be blank, not {value!r}")
 

@@ -12,7 +12,9 @@ from functools import cache
 from hashlib import blake2b
 
 from attrs import field, frozen
-from attrs.validators import deep_iterable, ge, min_len
+from attrs.validators import min_len
+
+from simulation.arguments import require_whole
 
 _BITS = 64
 _MASK = (1 << _BITS) - 1
@@ -44,10 +46,12 @@ class Law:
     Between two of them lie straight lines; integers only, so that every machine draws the same.
     """
 
-    quantiles: tuple[int, ...] = field(validator=[min_len(1), deep_iterable(ge(1))])
+    quantiles: tuple[int, ...] = field(validator=min_len(1))
 
     @quantiles.validator
     def _least_first(self, _attribute: object, value: tuple[int, ...]) -> None:
+        for each in value:
+            require_whole("each of quantiles", each, least=1)
         if list(value) != sorted(value):
             raise ValueError(f"quantiles must rise, not {value}")
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
+from simulation.arguments import require_function, require_whole
 from simulation.errors import SimulationError
 from simulation.events import Row
 from simulation.partings import parting_of
@@ -17,7 +18,7 @@ from simulation.world import Simulation
 
 #: Fills a world and lets it run.
 Script = Callable[[Simulation], object]
-#: What is done to the fork, right after the chosen event.
+#: What is done to the fork, in the millisecond of the chosen event.
 Change = Callable[[Simulation], object]
 #: Makes an empty world for a `seed`: `partial(Simulation, brokers=1)`, or a function.
 NewWorld = Callable[..., Simulation]
@@ -40,14 +41,16 @@ class Fork:
 def fork(
     script: Script, *, at: int, change: Change, seed: int = 0, world: NewWorld = Simulation
 ) -> Fork:
-    """Play a script twice, the second time with a change right after row `at`.
+    """Play a script twice, the second time with a change at the end of row `at`'s millisecond.
 
     A row that is written between two moments of the run, such as that of a verb of the script,
     is changed when time passes again; if it never does, `SimulationError`.
     """
+    require_whole("at", at, least=1)
+    require_function("change", change)
     original = world(seed=seed)
     script(original)
-    if not 1 <= at <= len(original.events):
+    if at > len(original.events):
         raise SimulationError(f"there is no row {at} in a run of {len(original.events)} rows")
     forked = world(seed=seed)
     is_changed = False

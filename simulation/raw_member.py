@@ -118,7 +118,11 @@ class RawMember:
     def send(self, request: Request, *, broker: int | None = None) -> None:
         """Send any request, to the group's coordinator unless told otherwise."""
         stage = self.stage
-        if broker is None:
+        if not isinstance(request, Request):
+            raise TypeError(f"request must be one such as HeartbeatRequest(...), not {request!r}")
+        if broker is not None:
+            stage.require_broker(broker)
+        else:
             coordinator = stage.coordinator_of(self.group)
             if coordinator is None:
                 raise ValueError(f"nobody coordinates {self.group} at {stage.kernel.now_ms} ms")

@@ -101,10 +101,6 @@ class Stage:
 
     def __attrs_post_init__(self) -> None:
         """Bring the cluster up."""
-        if self.quiet not in ("skip", "play"):
-            raise ValueError(f'quiet must be "skip" or "play", not {self.quiet!r}')
-        if not self.broker_ids:
-            raise ValueError("a cluster must have at least one broker")
         kernel = self.kernel
         self.recorder = Recorder(
             run=self.run, sink=self.sink, now_ms=partial(getattr, kernel, "now_ms")

@@ -8,16 +8,24 @@ is in stage.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from attrs import define, evolve, field
 
 from client.applications import PollLoop
 from client.membership import CloseOperation
 from client.settings import consumer_config
-from coordinator import GroupConfig, GroupState, IdSource
+from coordinator import GroupConfig, GroupState, IdSource, ListedIds
+from simulation.arguments import (
+    require_function,
+    require_method,
+    require_name,
+    require_names,
+    require_whole,
+)
 from simulation.chance import LAN, Law
 from simulation.consumer_book import Role
 from simulation.consumer_host import ConsumerHost
@@ -73,8 +81,8 @@ class Simulation(Faults):
     run: str = "run"
     latency: Law = LAN
     group_config: GroupConfig = field(factory=GroupConfig)
-    #: Where coordinators get member ids from; without one, from the seed.
-    member_ids: IdSource | None = None
+    #: The ids that coordinators hand out, in order, or where they come from; if not, the seed.
+    member_ids: Sequence[str] | IdSource | None = None
     sink: Sink = field(factory=MemorySink)
     #: A freezegun clock, started by the caller, that shows the virtual time to callbacks.
     clock: FrozenClock | None = None
@@ -87,11 +95,9 @@ class Simulation(Faults):
 
     def __attrs_post_init__(self) -> None:
         """Set the stage."""
-        for name in ("seed", "brokers"):
-            if type(value := getattr(self, name)) is not int:
-                raise TypeError(f"{name} must be a whole number, not {value!r}")
-        if not isinstance(self.latency, Law):
-            raise TypeError(f"latency must be a Law such as fixed(5), not {self.latency!r}")
+        self._check()
+        if isinstance(self.member_ids, Sequence):
+            self.member_ids = ListedIds(tuple(self.member_ids))
         self.stage = Stage(
             seed=self.seed,
             broker_ids=tuple(range(1, self.brokers + 1)),
@@ -104,14 +110,35 @@ class Simulation(Faults):
             sink=self.sink,
             clock=self.clock,
         )
-        if self.detail not in ("folded", "full"):
-            raise ValueError(f'detail must be "folded" or "full", not {self.detail!r}')
-        if self.app_errors not in ("raise", "record"):
-            raise ValueError(f'app_errors must be "raise" or "record", not {self.app_errors!r}')
         self.stage.is_telling_failures = self.app_errors == "raise"
         self.stage.recorder.is_folding = self.detail == "folded"
         if self.quiet == "skip" and self.detail == "folded":
             self.stage.lulls = Lulls(self.stage)
+
+    def _check(self) -> None:
+        """Refuse what would be noticed late, or never."""
+        require_whole("brokers", self.brokers, least=1)
+        if type(self.seed) is not int:
+            raise TypeError(f"seed must be a whole number, not {self.seed!r}")
+        for name, allowed in (("quiet", Quiet), ("detail", Detail), ("app_errors", AppErrors)):
+            if (value := getattr(self, name)) not in get_args(allowed):
+                words = " or ".join(f'"{word}"' for word in get_args(allowed))
+                raise ValueError(f"{name} must be {words}, not {value!r}")
+        require_name("run", self.run)
+        if not isinstance(self.title, str):
+            raise TypeError(f"title must be a text, not {self.title!r}")
+        if not isinstance(self.latency, Law):
+            raise TypeError(f"latency must be a Law such as fixed(5), not {self.latency!r}")
+        if not isinstance(self.group_config, GroupConfig):
+            raise TypeError(f"group_config must be a GroupConfig, not {self.group_config!r}")
+        require_method("sink", self.sink, "take", "a sink such as MemorySink()")
+        if self.clock is not None:
+            example = "what freeze_time(...) gives when it is started"
+            require_method("clock", self.clock, "tick", example)
+        if isinstance(self.member_ids, str | Sequence):
+            require_names("member_ids", self.member_ids)
+        elif self.member_ids is not None:
+            require_method("member_ids", self.member_ids, "next_id", "a sequence of ids")
 
     def __repr__(self) -> str:
         who = ", ".join(self.stage.hosts) or "nobody"
@@ -130,7 +157,7 @@ class Simulation(Faults):
     ) -> ConsumerHost:
         """A consumer, begun now unless told otherwise."""
         stage = self.stage
-        self._require_new(name)
+        self._require_new(name, group)
         host = stage.add_consumer(self._role(name, group, len(stage.hosts) + 1, options))
         self._options[name] = options
         if options.get("start", True):
@@ -150,7 +177,9 @@ class Simulation(Faults):
         host.role = self._role(name, host.role.group, host.role.number, now)
         self._options[name] = now
 
-    def _require_new(self, name: str) -> None:
+    def _require_new(self, name: str, group: str) -> None:
+        require_name("name", name)
+        require_name("group", group)
         if self.stage.has_client(name):
             raise ValueError(f"there is a consumer or raw member {name!r} already")
 
@@ -185,7 +214,7 @@ class Simulation(Faults):
 
     def raw_member(self, name: str, group: str) -> RawMember:
         """A client that sends single requests by script, for ghosts and protocol abuse."""
-        self._require_new(name)
+        self._require_new(name, group)
         self.stage.raw_names.add(name)
         return RawMember(name=name, group=group, stage=self.stage)
 
@@ -194,6 +223,7 @@ class Simulation(Faults):
     def at(self, time: Duration, action: Action) -> None:
         """Do this at that time."""
         at_ms = milliseconds(time)
+        require_function("action", action)
         if at_ms < self.now_ms:
             raise ValueError(f"time must not be before the present, {self.now_ms} ms, not {time!r}")
         self._scripted += 1
@@ -205,7 +235,9 @@ class Simulation(Faults):
         self.at(self.now_ms + milliseconds(duration), action)
 
     def when(self, happens: Callable[[Row], bool], action: Action) -> None:
-        """Do this once, right after the first row of which this holds."""
+        """Do this once, in the millisecond of the first row of which this holds, at its end."""
+        require_function("happens", happens)
+        require_function("action", action)
 
         def watch(row: Row) -> None:
             if happens(row):
@@ -260,6 +292,7 @@ class Simulation(Faults):
         It is asked whenever something has been recorded, and at each whole second.
         """
         end_ms = self.now_ms + milliseconds(within)
+        require_function("holds", holds)
         self._play(end_ms, holds)
         if not holds():
             raise TimeoutError(f"not within {within}, at {self.now_ms} ms, seed {self.seed}")
@@ -352,8 +385,23 @@ def _check_options(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in known:
             raise TypeError(f"an option of a consumer must be one of {', '.join(known)}: {name!r}")
-    topics, app = options.get("topics", ()), options.get("app")
-    if isinstance(topics, str):
-        raise TypeError(f"topics must be a sequence of names, not the text {topics!r}")
+    app, pattern = options.get("app"), options.get("pattern")
+    require_names("topics", topics := options.get("topics", ()))
+    if topics and pattern:
+        raise ValueError(f"a consumer must have topics or a pattern, not both: {pattern!r}")
+    if pattern is not None:
+        _require_pattern(pattern)
+    if not isinstance(options.get("settings") or {}, Mapping):
+        raise TypeError(f"settings must be a mapping by name, not {options['settings']!r}")
     if not (app is None or isinstance(app, PollLoop) or callable(app)):
         raise TypeError(f"app must be a PollLoop or an async function, not {app!r}")
+
+
+def _require_pattern(pattern: str) -> None:
+    require_name("pattern", pattern)
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(
+            f"pattern must be a regular expression, not {pattern!r}: {error}"
+        ) from error

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator import ListedIds
 from simulation.errors import SimulationError
 from simulation.fork import fork
 from simulation.world import Simulation
@@ -41,7 +40,7 @@ def test_a_fork_that_changes_nothing_is_the_same_run():
 
 def test_both_runs_of_a_fork_are_played_in_the_world_that_is_asked_for():
     def in_one_broker_s_world(seed: int) -> Simulation:
-        return Simulation(seed=seed, brokers=1, quiet="play", member_ids=ListedIds(("a-1", "b-1")))
+        return Simulation(seed=seed, brokers=1, quiet="play", member_ids=["a-1", "b-1"])
 
     forked = fork(a_minute_of_two, at=5, change=lambda _sim: None, world=in_one_broker_s_world)
 
@@ -60,3 +59,9 @@ def test_a_run_cannot_be_changed_after_its_last_moment():
 def test_a_run_cannot_be_forked_where_it_never_was():
     with pytest.raises(SimulationError, match="there is no row 100000"):
         fork(a_minute_of_two, at=100_000, change=lambda _sim: None)
+
+
+@pytest.mark.parametrize("at", [0, -1])
+def test_a_run_cannot_be_forked_before_its_first_row(at):
+    with pytest.raises(ValueError, match=f"at must be at least 1, not {at}"):
+        fork(a_minute_of_two, at=at, change=lambda _sim: None)

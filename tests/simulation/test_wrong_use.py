@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.protocol import HeartbeatRequest
 from simulation.errors import SimulationError
 from simulation.planned_faults import OPTIONS, PAIRS
 from simulation.world import Fault, Simulation
@@ -25,6 +26,13 @@ WORLDS: dict[str, tuple[dict[str, Any], str]] = {
     "seed": ({"seed": "x"}, "seed must be a whole number, not 'x'"),
     "brokers": ({"brokers": 2.5}, "brokers must be a whole number, not 2.5"),
     "latency": ({"latency": 5}, r"latency must be a Law such as fixed\(5\), not 5"),
+    "brokers' settings": ({"group_config": {}}, "group_config must be a GroupConfig, not {}"),
+    "sink": ({"sink": "runs"}, r"sink must be a sink such as MemorySink\(\), not 'runs'"),
+    "clock": ({"clock": 5}, r"clock must be what freeze_time\(\.\.\.\) gives .*, not 5"),
+    "run": ({"run": None}, "run must be a text, not None"),
+    "title": ({"title": 5}, "title must be a text, not 5"),
+    "text for ids": ({"member_ids": "m-1"}, "member_ids must be .*, not the text 'm-1'"),
+    "source of ids": ({"member_ids": 5}, "member_ids must be a sequence of ids, not 5"),
 }
 
 
@@ -34,7 +42,25 @@ def test_a_world_cannot_be_made_with_a_wrong(options, words):
         Simulation(**options)
 
 
+WORDS: dict[str, tuple[dict[str, Any], str]] = {
+    "quiet": ({"quiet": "no"}, 'quiet must be "skip" or "play", not \'no\''),
+    "detail": ({"detail": "all"}, 'detail must be "folded" or "full", not \'all\''),
+    "app_errors": ({"app_errors": ""}, 'app_errors must be "raise" or "record", not \'\''),
+    "brokers": ({"brokers": 0}, "brokers must be at least 1, not 0"),
+    "run": ({"run": " "}, "run must not be blank, not ' '"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), WORDS.values(), ids=WORDS)
+def test_a_world_cannot_be_made_with_an_unknown(options, words):
+    with pytest.raises(ValueError, match=words):
+        Simulation(**options)
+
+
 CONSUMERS: dict[str, tuple[dict[str, Any], str]] = {
+    "name": ({"name": ["bea", "cat"]}, r"name must be a text, not \['bea', 'cat'\]"),
+    "group": ({"group": None}, "group must be a text, not None"),
+    "settings": ({"settings": ["x"]}, r"settings must be a mapping by name, not \['x'\]"),
     "option": ({"topic": ["orders"]}, "one of topics, pattern, .*: 'topic'"),
     "text for topics": ({"topics": "orders"}, "topics must be .*, not the text 'orders'"),
     "application": ({"app": "loop"}, "app must be a PollLoop or an async function, not 'loop'"),
@@ -46,8 +72,51 @@ def test_a_consumer_cannot_be_made_with_a_wrong(options, words):
     sim = a_world()
 
     with pytest.raises(TypeError, match=words):
-        sim.consumer("bea", group="checkout", **options)
+        sim.consumer(**{"name": "bea", "group": "checkout", **options})
     assert list(sim.stage.hosts) == ["ada"]
+
+
+READING: dict[str, tuple[dict[str, Any], str]] = {
+    "pattern": ({"pattern": "("}, r"pattern must be a regular expression, not '\(': missing"),
+    "topics and pattern": (
+        {"topics": ["orders"], "pattern": "o.*"},
+        "a consumer must have topics or a pattern, not both: 'o.*'",
+    ),
+    "blank name": ({"name": "", "topics": ["orders"]}, "name must not be blank, not ''"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), READING.values(), ids=READING)
+def test_a_consumer_cannot_be_made_with_an_unreadable(options, words):
+    with pytest.raises(ValueError, match=words):
+        a_world().consumer(**{"name": "bea", "group": "checkout", **options})
+
+
+FUNCTIONS: dict[str, Callable[[Any], object]] = {
+    "action": lambda sim: sim.at("1m", sim.crash("ada")),
+    "happens": lambda sim: sim.when("joined", print),
+    "holds": lambda sim: sim.run_until("stable"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_to_be_called_must_be_a_function(name):
+    with pytest.raises(TypeError, match=f"{name} must be a function, such as lambda: "):
+        FUNCTIONS[name](a_world())
+
+
+def test_a_raw_member_sends_requests_only():
+    ghost = a_world().raw_member("ghost", "checkout")
+
+    with pytest.raises(TypeError, match=r"request must be one such as .*, not 'beat'"):
+        ghost.send("beat")  # type: ignore[arg-type]
+
+
+def test_a_raw_member_sends_to_brokers_that_are_there():
+    ghost = a_world().raw_member("ghost", "checkout")
+
+    with pytest.raises(SimulationError, match="there is no broker 9"):
+        ghost.send(HeartbeatRequest(group_id="g", member_id="m", generation_id=1), broker=9)
 
 
 def test_a_ready_made_loop_cannot_be_without_anything_to_read():
@@ -202,7 +271,7 @@ OF_A_WRONG_KIND: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda sim: sim.topic("late", partitions=2.5),
         "partitions must be a whole number, not 2.5",
     ),
-    "topic": (lambda sim: sim.topic(None), "name of a topic must be a name, not None"),
+    "topic": (lambda sim: sim.topic(None), "name of a topic must be a text, not None"),
     "rate": (
         lambda sim: sim.topic("late", records_per_s="10/s"),
         "records_per_s must be a number of records a second, not '10/s'",
