@@ -66,12 +66,24 @@ def report(order: Order) -> None:
 
 
 def _report_a_sweep(voice: Voice, order: Order) -> None:
-    from groupsim.commands.sweeping import page_of  # noqa: PLC0415 - it needs Spark
+    from groupsim.commands.sweeping import answer_for_a_page  # noqa: PLC0415 - it needs Spark
 
-    if len(order.paths) > 1 or order.page is None or order.png or order.svg:
+    if len(order.paths) > 1:
         raise SimulationError("a sweep has a page of its own: groupsim report DIR -o page.html")
-    _refuse_a_folder(order.page)
-    _write(voice, order.page, page_of(voice, order.paths[0]).encode())
+    pictures = _pictures_wanted(order)
+    for kind, target in pictures:
+        if target.suffix != f".{kind}":
+            raise SimulationError(f"--{kind} {target}: a sweep has one picture, such as it.{kind}")
+    if order.page is not None:
+        _refuse_a_folder(order.page)
+    answer = answer_for_a_page(voice, order.paths[0])
+    from groupsim.report.pictures import as_file  # noqa: PLC0415 - heavy, and an extra
+    from groupsim.report.sweep_page import picture_of, sweep_page  # noqa: PLC0415 - the same
+
+    if order.page is not None:
+        _write(voice, order.page, sweep_page(answer).encode())
+    for kind, target in pictures:
+        _write(voice, target, as_file(picture_of(answer), kind))
 
 
 def runs_in(paths: Sequence[Path]) -> list[Path]:

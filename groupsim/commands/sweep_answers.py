@@ -5,7 +5,7 @@ Everything is asked of Spark, from the result files; nothing is played.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from groupsim.commands.running import Wish
@@ -55,21 +55,23 @@ def answered(spark: SparkSession, folder: Folder[Sweep], questions: Questions) -
             "runs": sweep.runs,
             "runs_kept": folder.runs_kept(),
             "failed": _failed(results),
-            "failures": [row | {"command": _command(sweep, row)} for row in _failures(results)],
+            "failures": [
+                row | {"command": _command(sweep, row)} for row in _failures(sweep, results)
+            ],
             "measures": [measure.text for measure in questions.measures],
-            "estimates": _rows(estimated.orderBy(c.SETTING, c.FIGURE)),
+            "estimates": _rows(sweep, estimated.orderBy(c.SETTING, c.FIGURE)),
             "pareto": [
                 {
                     "across": across.text,
                     "up": up.text,
-                    "settings": _rows(pareto(estimated, across, up).orderBy(c.SETTING)),
+                    "settings": _rows(sweep, pareto(estimated, across, up).orderBy(c.SETTING)),
                 }
                 for across, up in questions.lines
             ],
-            "recommendation": _recommendation(estimated, questions, sweep.variants)
+            "recommendation": _recommendation(sweep, estimated, questions)
             if questions.bounds
             else None,
-            "gates": [_gate(estimated, bound) for bound in questions.gates],
+            "gates": [_gate(sweep, estimated, bound) for bound in questions.gates],
         }
     finally:
         estimated.unpersist()
@@ -83,21 +85,24 @@ def answered_for_a_page(spark: SparkSession, folder: Folder[Sweep], questions: Q
     return answered(spark, folder, questions) | {
         "title": scenario.get("title", ""),
         "question": str(scenario.get("question", "")).strip(),
-        "distributions": _rows(spread),
+        "distributions": _rows(folder.plan, spread),
     }
 
 
-def _rows(frame: DataFrame) -> list[dict[str, Any]]:
-    return [row.asDict(recursive=True) for row in frame.collect()]
+def _rows(sweep: Sweep, frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame; what was chosen stands in the order of the axes, which Spark forgets."""
+    rows = [row.asDict(recursive=True) for row in frame.collect()]
+    return [row | {c.CHOSEN: {path: row[c.CHOSEN][path] for path in sweep.axes}} for row in rows]
 
 
 def _failed(results: DataFrame) -> int:
     return results.where(results[c.ERROR].isNotNull()).count()
 
 
-def _failures(results: DataFrame) -> list[dict[str, Any]]:
+def _failures(sweep: Sweep, results: DataFrame) -> list[dict[str, Any]]:
     failed = results.where(results[c.ERROR].isNotNull()).orderBy(c.SETTING, c.SEED)
-    return _rows(failed.select(c.SETTING, c.VARIANT, c.CHOSEN, c.SEED, c.ERROR).limit(FAILURES_MAX))
+    told = failed.select(c.SETTING, c.VARIANT, c.CHOSEN, c.SEED, c.ERROR)
+    return _rows(sweep, told.limit(FAILURES_MAX))
 
 
 def _command(sweep: Sweep, row: Mapping[str, Any]) -> str:
@@ -112,8 +117,8 @@ def _command(sweep: Sweep, row: Mapping[str, Any]) -> str:
     return wish.command(row[c.VARIANT], row[c.SEED])
 
 
-def _gate(estimated: DataFrame, bound: Bound) -> dict[str, Any]:
-    rows = _rows(judged(estimated, [bound]).orderBy(c.SETTING))
+def _gate(sweep: Sweep, estimated: DataFrame, bound: Bound) -> dict[str, Any]:
+    rows = _rows(sweep, judged(estimated, [bound]).orderBy(c.SETTING))
     return {
         "bound": bound.text,
         "holds": all(row[c.HOLDS] for row in rows),
@@ -121,15 +126,13 @@ def _gate(estimated: DataFrame, bound: Bound) -> dict[str, Any]:
     }
 
 
-def _recommendation(
-    estimated: DataFrame, questions: Questions, variants: Sequence[str]
-) -> dict[str, Any]:
-    order = _rows(ranked(estimated, questions.bounds, questions.goal))
+def _recommendation(sweep: Sweep, estimated: DataFrame, questions: Questions) -> dict[str, Any]:
+    order = _rows(sweep, ranked(estimated, questions.bounds, questions.goal))
     best = order[0]
     own = estimated.where(estimated[c.SETTING] == best[c.SETTING])
-    evidence = {row[c.BOUND]: row for row in _rows(judged(own, questions.bounds))}
+    evidence = {row[c.BOUND]: row for row in _rows(sweep, judged(own, questions.bounds))}
     goal = questions.goal
-    goals = [] if goal is None else _rows(own.where(own[c.FIGURE] == goal.text))
+    goals = [] if goal is None else _rows(sweep, own.where(own[c.FIGURE] == goal.text))
     answer = {
         "bounds": [bound.text for bound in questions.bounds],
         "minimize": None if goal is None else goal.text,
@@ -139,7 +142,7 @@ def _recommendation(
         "evidence": [evidence[bound.text] for bound in questions.bounds],
         "goal": goals[0] if goals else None,
     }
-    where, count = named(best, variants), counted(len(order), "setting")
+    where, count = named(best, sweep.variants), counted(len(order), "setting")
     if answer["holds"]:
         sentence = f"take {where} ({_evidence(answer)} {count} hold){_doubt(answer, questions)}"
     elif best[c.EXCESS] is None:

@@ -154,8 +154,8 @@ def _answer(
     return answer
 
 
-def page_of(voice: Voice, path: Path) -> str:
-    """The page of a sweep, with the answers to what it was asked last."""
+def answer_for_a_page(voice: Voice, path: Path) -> dict[str, Any]:
+    """What a page or a picture of a sweep tells: the answers to what it was asked last."""
     questions = understood(remembered(path))
     with needing_spark("the report of a sweep"):
         from groupsim.commands.sweep_answers import answered_for_a_page  # noqa: PLC0415 - as above
@@ -167,10 +167,7 @@ def page_of(voice: Voice, path: Path) -> str:
             raise SimulationError(f"no run of {path} has been played yet")
         spark = session_at(voice, None, None)
         with doing(voice, f"asking {counted(folder.runs_kept(), 'run')}"):
-            answer = answered_for_a_page(spark, folder, questions)
-    from groupsim.report.sweep_page import sweep_page  # noqa: PLC0415 - heavy, and an extra
-
-    return sweep_page(answer)
+            return answered_for_a_page(spark, folder, questions)
 
 
 def _sweep(wish: SweepWish, grid: Grid) -> Sweep:

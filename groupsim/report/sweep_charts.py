@@ -10,11 +10,19 @@ from typing import Any
 
 import altair as alt
 
-from groupsim.commands.sweep_summary import brief, named
+from groupsim.commands.sweep_summary import brief
 from groupsim.report.palette import THEME, UNOWNED_COLOUR
-from simulation.scenarios.grids import told
 
-__all__ = ["distributions_chart", "heat_map", "pareto_chart"]
+__all__ = [
+    "BETWEEN",
+    "distributions_chart",
+    "heat_map",
+    "known_of",
+    "lines_worth_drawing",
+    "names_of",
+    "pareto_chart",
+    "sweep_picture",
+]
 
 Row = Mapping[str, Any]
 Spec = dict[str, Any]
@@ -23,20 +31,33 @@ _ROWS = alt.Chart(alt.NamedData(name="rows"))
 _WIDTH = 460
 _CELL_HEIGHT, _LANE_HEIGHT, _PLOT_HEIGHT = 30, 20, 300
 #: A cell narrower than this has no room for its figure.
-_CELL_WIDTH = 34
+_CELL_WIDTH = 30
+#: Names of variants are longer than those of members.
+_CONFIG = {**THEME, "axisY": {"labelLimit": 240, "ticks": False}}
+#: Between the values of a setting.
+BETWEEN = " / "
 _LINE_COLOUR, _OTHER_COLOUR = "#1F5FAE", "#9AA5B1"
 
 
 def heat_map(answer: Row, figure: str) -> Spec:
-    """A figure over the plane of settings: the last axis goes to the right, the others down."""
+    """A figure over the plane of settings: the axis with most values to the right, others down."""
+    across = max(
+        reversed(answer["axes"] or [""]), key=lambda path: len(answer["axes"].get(path, ()))
+    )
+    down = [name for name in names_of(answer) if name != across]
     rows = [
-        _placed(answer, row) | {"value": row["estimate"], "told": brief(row["estimate"])}
+        {
+            "column": known_of(row).get(across, ""),
+            "lane": called(row, down),
+            "value": row["estimate"],
+            "told": brief(row["estimate"]),
+        }
         for row in answer["estimates"]
         if row["figure"] == figure and row["estimate"] is not None
     ]
     columns, lanes = _in_order(rows, "column"), _in_order(rows, "lane")
     base = _ROWS.encode(
-        x=alt.X("column:N", sort=columns, title=_last(answer), axis=alt.Axis(labelAngle=0)),
+        x=alt.X("column:N", sort=columns, title=across or None, axis=alt.Axis(labelAngle=0)),
         y=alt.Y("lane:N", sort=lanes, title=None),
     )
     colours = alt.Color("value:Q", scale=alt.Scale(scheme="yelloworangered"), legend=None)
@@ -46,28 +67,29 @@ def heat_map(answer: Row, figure: str) -> Spec:
         ink = alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
         layers.append(base.mark_text(fontSize=11).encode(text="told:N", color=ink))
     chart = alt.layer(*layers).properties(width=_WIDTH, height=_CELL_HEIGHT * len(lanes))
-    return _finished(chart, rows)
+    return _finished(chart, rows, down)
 
 
 def distributions_chart(answer: Row, figure: str, measure: str) -> Spec:
     """How the runs of each setting differ: from the least to the most, the middle half as a bar."""
+    names = names_of(answer)
     rows = [
         {
-            "setting": named(row, answer["variants"]),
+            "setting": called(row, names),
             **dict(zip(("least", "low", "middle", "high", "most"), row["quantiles"], strict=True)),
         }
         for row in answer["distributions"]
         if row["figure"] == figure and row["quantiles"]
     ]
-    names = _in_order(rows, "setting")
-    base = _ROWS.encode(y=alt.Y("setting:N", sort=names, title=None, axis=alt.Axis(labelLimit=240)))
-    across = alt.X("least:Q", title=measure, scale=alt.Scale(zero=False))
+    lanes = _in_order(rows, "setting")
+    base = _ROWS.encode(y=alt.Y("setting:N", sort=lanes, title=None))
+    across = alt.X("least:Q", title=measure, scale=alt.Scale(zero=False, padding=8))
     chart = alt.layer(
         base.mark_rule(color=_OTHER_COLOUR).encode(x=across, x2="most:Q"),
         base.mark_bar(size=9, color=_LINE_COLOUR, opacity=0.75).encode(x="low:Q", x2="high:Q"),
         base.mark_tick(size=13, thickness=2, color=UNOWNED_COLOUR).encode(x="middle:Q"),
-    ).properties(width=_WIDTH, height=_LANE_HEIGHT * len(names))
-    return _finished(chart, rows)
+    ).properties(width=_WIDTH, height=_LANE_HEIGHT * len(lanes))
+    return _finished(chart, rows, names)
 
 
 def pareto_chart(answer: Row, line: Row) -> Spec:
@@ -77,7 +99,7 @@ def pareto_chart(answer: Row, line: Row) -> Spec:
             "across": row["across"],
             "up": row["up"],
             "is_best": row["is_best"],
-            "setting": named(row, answer["variants"]),
+            "setting": called(row, names_of(answer)),
         }
         for row in line["settings"]
     ]
@@ -94,19 +116,56 @@ def pareto_chart(answer: Row, line: Row) -> Spec:
     return _finished(chart, rows)
 
 
-def _last(answer: Row) -> str | None:
-    return list(answer["axes"])[-1] if answer["axes"] else None
-
-
-def _placed(answer: Row, row: Row) -> dict[str, str]:
-    """Where a setting stands on the plane."""
-    *others, last = answer["axes"] or [None]
-    rest = told({path: row["chosen"][path] for path in others})
-    several = [row["variant"]] if len(answer["variants"]) > 1 or last is None else []
-    return {
-        "column": row["chosen"][last] if last is not None else "",
-        "lane": ", ".join([*several, *([rest] if rest else [])]),
+def sweep_picture(answer: Row, measures: Sequence[str]) -> Spec:
+    """The plane of settings for each of these measures, and what one pays for what."""
+    drawn = {
+        **{f"mean({measure})": heat_map(answer, f"mean({measure})") for measure in measures},
+        **{
+            f"{line['across']} against {line['up']}": pareto_chart(answer, line)
+            for line in lines_worth_drawing(answer)
+        },
     }
+    return {
+        "vconcat": [_part(name, spec) for name, spec in drawn.items()],
+        "resolve": {"scale": {"color": "independent"}},
+        "config": _CONFIG,
+    }
+
+
+def _part(name: str, spec: Spec) -> Spec:
+    """A chart among others: under its name, with rows of its own."""
+    below = spec.get("title", {}).get("text", "")
+    return {
+        **{key: spec[key] for key in ("layer", "width", "height")},
+        "data": {"values": spec["datasets"]["rows"]},
+        "title": {"text": name, "subtitle": below, "frame": "bounds"},
+    }
+
+
+def lines_worth_drawing(answer: Row) -> list[Row]:
+    """Those whose settings differ at all in both figures."""
+    return [
+        line
+        for line in answer["pareto"]
+        if all(len({row[name] for row in line["settings"]}) > 1 for name in ("across", "up"))
+    ]
+
+
+def names_of(answer: Row) -> list[str]:
+    """What tells settings apart: the variant if there are several, and the paths of the axes."""
+    several = ["variant"] if len(answer["variants"]) > 1 or not answer["axes"] else []
+    return [*several, *answer["axes"]]
+
+
+def known_of(row: Row) -> dict[str, str]:
+    """What a setting is, by those names."""
+    return {"variant": row["variant"], **row["chosen"]}
+
+
+def called(row: Row, names: Sequence[str]) -> str:
+    """A setting by its values alone; where it stands, the names stand once beside all of them."""
+    known = known_of(row)
+    return BETWEEN.join(known[name] for name in names)
 
 
 def _in_order(rows: Sequence[Row], name: str) -> list[str]:
@@ -114,9 +173,14 @@ def _in_order(rows: Sequence[Row], name: str) -> list[str]:
     return list(dict.fromkeys(row[name] for row in rows))
 
 
-def _finished(chart: alt.LayerChart | alt.FacetChart, rows: Sequence[Row]) -> Spec:
+def _finished(
+    chart: alt.LayerChart | alt.FacetChart, rows: Sequence[Row], lanes: Sequence[str] = ()
+) -> Spec:
+    """A chart with its rows in it; what its lanes are called by stands above their names."""
     spec: Spec = chart.to_dict()
     spec["datasets"] = {"rows": rows}
-    # Names of settings are longer than those of members.
-    spec["config"] = {**THEME, "axisY": {"labelLimit": 240, "ticks": False}}
+    if lanes:
+        over = {"frame": "bounds", "fontSize": 10, "fontWeight": "normal", "color": "#5B6470"}
+        spec["title"] = {"text": BETWEEN.join(lanes), **over}
+    spec["config"] = _CONFIG
     return spec

@@ -10,13 +10,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from groupsim.commands.sweep_summary import STATISTICS, figures_by_setting, interval, named
+from groupsim.commands.sweep_summary import STATISTICS, figures_by_setting, interval
 from groupsim.report.page import file_of, template
 from groupsim.report.pictures import as_svg
-from groupsim.report.sweep_charts import distributions_chart, heat_map, pareto_chart
+from groupsim.report.sweep_charts import (
+    BETWEEN,
+    distributions_chart,
+    heat_map,
+    known_of,
+    lines_worth_drawing,
+    names_of,
+    pareto_chart,
+    sweep_picture,
+)
 from simulation.sentences import counted
 
-__all__ = ["sweep_page"]
+__all__ = ["picture_of", "sweep_page"]
 
 Row = Mapping[str, Any]
 
@@ -39,9 +48,15 @@ def sweep_page(answer: Row) -> str:
             (measure, [_cells(answer, rows) for rows in zip(*of_settings, strict=True)])
             for measure, of_settings in found.differing.items()
         ],
+        names=names_of(answer),
         alike=found.alike,
         css=file_of("page.css"),
     )
+
+
+def picture_of(answer: Row) -> dict[str, Any]:
+    """One picture of what differs between the settings."""
+    return sweep_picture(answer, list(figures_by_setting(answer).differing))
 
 
 def _headline(answer: Row) -> list[str]:
@@ -53,6 +68,10 @@ def _headline(answer: Row) -> list[str]:
 
 
 def _parts(answer: Row, measures: list[str]) -> list[tuple[str, str, list[tuple[str, Markup]]]]:
+    on_the_line = (
+        "Each dot is a setting, and less is better. No other beats those on the line in both;"
+        f" beside them stands their {BETWEEN.join(names_of(answer))}."
+    )
     return [
         (
             "The plane of settings",
@@ -61,11 +80,10 @@ def _parts(answer: Row, measures: list[str]) -> list[tuple[str, str, list[tuple[
         ),
         (
             "What one pays for what",
-            "Each dot is a setting, and less is better. No other beats those on the line in both.",
+            on_the_line,
             [
                 (f"{line['across']} against {line['up']}", _drawn(pareto_chart(answer, line)))
-                for line in answer["pareto"]
-                if _tells(line)
+                for line in lines_worth_drawing(answer)
             ],
         ),
         (
@@ -83,14 +101,11 @@ def _mean(measure: str) -> str:
     return f"{STATISTICS[0]}({measure})"
 
 
-def _tells(line: Row) -> bool:
-    """Whether the settings differ at all."""
-    return all(len({row[name] for row in line["settings"]}) > 1 for name in ("across", "up"))
-
-
 def _drawn(spec: dict[str, Any]) -> Markup:
     return Markup(as_svg(spec))  # noqa: S704 - Vega spells out what a text of a scenario may hold
 
 
 def _cells(answer: Row, rows: tuple[Row, ...]) -> list[str]:
-    return [named(rows[0], answer["variants"]), str(rows[0]["runs"]), *map(interval, rows)]
+    known = known_of(rows[0])
+    chosen = [known[name] for name in names_of(answer)]
+    return [*chosen, str(rows[0]["runs"]), *map(interval, rows)]

@@ -245,17 +245,26 @@ def test_a_sweep_that_is_ended_goes_on_where_it_was(spark, scenario, tmp_path, h
 def test_the_page_of_a_sweep_answers_what_it_was_asked_last(folder, tmp_path):
     asked(folder, "--recommend", "max(detection_s) < 2")
 
-    result = groupsim("report", folder, "-o", tmp_path / "page.html")
+    words = ("-o", tmp_path / "page.html", "--png", tmp_path / "picture.png")
+    result = groupsim("report", folder, *words)
 
     assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "none of 2 settings holds; nearest is session_timeout_ms=6s" in page
 
 
-def test_a_sweep_has_no_picture_by_itself(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["more", "--png", "it.png"], "a sweep has a page of its own: groupsim report DIR -o"),
+        (["--png", "folder"], "--png folder: a sweep has one picture, such as it.png"),
+    ],
+)
+def test_a_report_of_a_sweep_is_about_one_and_has_one_picture(tmp_path, words, said):
     (tmp_path / "sweep.json").write_text("{}")
 
-    result = groupsim("report", tmp_path, "--png", tmp_path / "picture.png")
+    result = groupsim("report", tmp_path, *words)
 
     assert result.exit_code == 2
-    assert "a sweep has a page of its own: groupsim report DIR -o page.html" in result.stderr
+    assert said in result.stderr

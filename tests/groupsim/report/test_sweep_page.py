@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from groupsim.report.sweep_page import sweep_page
+from groupsim.report.pictures import as_svg
+from groupsim.report.sweep_charts import heat_map
+from groupsim.report.sweep_page import picture_of, sweep_page
 
 EVIL = "<script>alert(1)</script>"
 
@@ -81,6 +83,24 @@ def test_the_page_of_a_sweep_begins_with_the_advice_and_has_every_chart():
     assert page.count("<svg") == 3
     assert "4.25 (4 to 6)" in words
     assert "FAIL p99(unowned_s) &lt; 5 in 1 of 2 settings" in words
+
+
+def test_the_axis_with_most_values_goes_to_the_right():
+    answer = an_answer(axes={"session_timeout_ms": ["6s", "10s"], "members": ["3"]})
+    for row in answer["estimates"]:
+        row["chosen"] = {**row["chosen"], "members": "3"}
+
+    chart = heat_map(answer, "mean(unowned_s)")
+
+    assert [row["column"] for row in chart["datasets"]["rows"]] == ["6s", "10s"]
+    assert {row["lane"] for row in chart["datasets"]["rows"]} == {"3"}
+
+
+def test_one_picture_has_every_plane_and_every_line():
+    picture = as_svg(picture_of(an_answer()))
+
+    assert "mean(unowned_s) against mean(detection_s)" in words_of(picture)
+    assert "4.25" in words_of(picture)
 
 
 def test_a_chart_that_would_tell_nothing_is_left_out():
