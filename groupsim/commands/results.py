@@ -108,6 +108,7 @@ def _run(result: RunResult) -> dict[str, Any]:
         "expectations": [_expectation(result, each) for each in result.expectations],
         "violations": [asdict(each) for each in result.violations],
         "liveness": result.liveness,
+        "failures": [asdict(each) for each in result.failures],
         "groups": {each.group: _group(each) for each in groups_of(result)},
     }
 

@@ -18,6 +18,7 @@ from simulation.liveness import Liveness
 from simulation.measures import MEASURES, Number, Rebalance
 from simulation.moments import Moment
 from simulation.scenarios import RunResult, Scenario
+from simulation.scenarios.results import Failure
 from simulation.scenarios.values import duration_text
 from simulation.sentences import counted, in_time, lasting
 
@@ -75,6 +76,8 @@ def _print_run(voice: Voice, result: RunResult) -> None:
     )
     for group in groups_of(result):
         _print_group(voice, group)
+        if failures := [each for each in result.failures if each.group == group.group]:
+            _fact(voice, "failed", _failed(failures))
     _print_verdict(voice, result)
 
 
@@ -107,6 +110,18 @@ def facts_of(group: GroupFigures) -> Iterator[tuple[str, str]]:
     if deaths:
         yield "deaths", f"{len(deaths)}, noticed after {max(deaths.values()):.1f} s at most"
     yield "commits", _commits(group)
+
+
+def _failed(failures: Sequence[Failure]) -> str:
+    """Who ended with an error of which kind, and who was the first."""
+    by_error: dict[str, list[Failure]] = {}
+    for each in failures:
+        by_error.setdefault(each.error, []).append(each)
+    return "; ".join(
+        f"{counted(len(those), 'time')} with {error}, first {those[0].client}"
+        f" at {in_time(those[0].at_ms)}" + (f": {those[0].why}" if those[0].why else "")
+        for error, those in by_error.items()
+    )
 
 
 def _fact(voice: Voice, name: str, told: str) -> None:

@@ -13,7 +13,7 @@ from coordinator import GroupConfig
 from simulation.chance import draw, stream_key, wait_ms
 from simulation.checkers import Patience, Watch
 from simulation.errors import SimulationError
-from simulation.events import Row
+from simulation.events import Row, WorldEventKind
 from simulation.measures import Measurer
 from simulation.recorder import MemorySink, Sink
 from simulation.scenarios.company import Company
@@ -23,7 +23,7 @@ from simulation.scenarios.expectations import GroupAtEnd, judge
 from simulation.scenarios.limits import USUAL, Limits
 from simulation.scenarios.parts import App
 from simulation.scenarios.processes import Processes
-from simulation.scenarios.results import RunResult
+from simulation.scenarios.results import Failure, RunResult
 from simulation.scenarios.script import Entry
 from simulation.scenarios.settings import ASSIGNORS, is_python
 from simulation.scenarios.stagehands import Stagehands
@@ -41,6 +41,7 @@ _TELLS = 200
 #: and again after so many rows, however little time passes.
 _ROWS_PER_TELL = 1_000
 _A_STAND_IN = "range"
+_STOPPED = WorldEventKind.CONSUMER_STOPPED.value
 
 
 class PlayOptions(TypedDict, total=False):
@@ -73,12 +74,15 @@ class _Audience:
     events_max: int
     #: Is told now and then at which time of the run the rows have arrived.
     tell: Callable[[int], object]
+    failures: list[Failure] = field(factory=list, init=False)
     _pauses_at: int = field(default=0, init=False)
 
     def take(self, row: Row) -> None:
         """Show a row to everybody."""
         if row.seq >= self._pauses_at:
             self._pause(row)
+        if row.kind == _STOPPED and row.error:
+            self.failures.append(_failure(row, row.error))
         for sink in self.sinks:
             sink.take(row)
 
@@ -90,6 +94,16 @@ class _Audience:
             )
         self.tell(row.at_ms)
         self._pauses_at = min(row.seq + _ROWS_PER_TELL, self.events_max + 1)
+
+
+def _failure(row: Row, error: str) -> Failure:
+    return Failure(
+        group=row.group or "",
+        client=row.client or "",
+        at_ms=row.at_ms,
+        error=error,
+        why=row.detail,
+    )
 
 
 @frozen(kw_only=True)
@@ -223,11 +237,12 @@ def play(scenario: Scenario, **options: Unpack[PlayOptions]) -> RunResult:
     sinks = (measurer, watch) if sink is None else (measurer, watch, sink)
     run = options.get("run") or run_name(scenario, name, seed)
     progress = options.get("progress") or _unheard
+    audience = _Audience(sinks, limits.events, lambda at_ms: progress(at_ms, played.run_for))
     staged = stage(
         played,
         seed=seed,
         run=run,
-        sink=_Audience(sinks, limits.events, lambda at_ms: progress(at_ms, played.run_for)),
+        sink=audience,
         quiet=options.get("quiet", "skip"),
         detail=options.get("detail", "folded"),
         topics=topics,
@@ -247,6 +262,7 @@ def play(scenario: Scenario, **options: Unpack[PlayOptions]) -> RunResult:
         expectations=tuple(judge(text, measures, groups) for text in played.expect),
         violations=watch.violations,
         liveness=_liveness(played, watch, staged.sim.now_ms),
+        failures=tuple(audience.failures),
     )
 
 

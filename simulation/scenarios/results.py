@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 
 
 @frozen(kw_only=True)
+class Failure:
+    """A consumer that ended with an error: its application's own, or Kafka's that it let pass."""
+
+    group: str
+    client: str
+    at_ms: int
+    #: The class of the error, and what it says.
+    error: str
+    why: str | None
+
+
+@frozen(kw_only=True)
 class RunResult:
     """One run of a scenario, or of one of its variants."""
 
@@ -35,6 +47,8 @@ class RunResult:
     violations: tuple[Violation, ...]
     #: Whether groups were asked to come to rest, and what came of it, in words.
     liveness: str
+    #: Consumers that ended with an error, in the order in which they did.
+    failures: tuple[Failure, ...] = ()
     #: Its run directory, if it was recorded.
     path: Path | None = None
 

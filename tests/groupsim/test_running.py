@@ -358,6 +358,23 @@ def test_code_in_the_folder_one_is_in_is_found_where_it_is_allowed(tmp_path):
     assert "code of yours runs only where it is allowed: --allow-python" in refused.stderr
 
 
+def test_consumers_that_end_with_an_error_are_told_with_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "mine.yaml").write_text(WITH_PYTHON.replace("mine_alone", "mine_that_fails"))
+    (tmp_path / "mine_that_fails.py").write_text(MINE + "        [][0]\n")
+
+    result = groupsim("run", "mine.yaml", "--allow-python")
+    told = json.loads(groupsim("run", "mine.yaml", "--allow-python", "--json").stdout)
+
+    said = (
+        "failed       2 times with IndexError, first checkout-1 at 0.5 s: list index out of range"
+    )
+    assert said in result.stdout
+    assert [each["client"] for each in told["runs"][0]["failures"]] == ["checkout-1", "checkout-2"]
+    assert broken_rules("run", told) == []
+
+
 # --- progress ---
 
 
