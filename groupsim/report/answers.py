@@ -181,6 +181,7 @@ def headline(runs: Sequence[RunStory]) -> list[str]:
     feared = [name for name in _FEARED if name not in apart]
     return [
         *(_compared(runs, name) for name in apart),
+        *([] if apart else ["They hardly differ."]),
         *(_compared(runs, name) for name in feared),
         *_failures(runs),
     ]

@@ -254,8 +254,8 @@ def members_chart(canvas: Canvas) -> Chart:
     is_roomy = step >= _ROOMY
     return canvas.finished(
         "Members",
-        "dotted: heartbeats; ticks: commits, red if refused; x: crash;"
-        " grey: not in the group; dark: stands still; hollow: down, still a member",
+        ("dotted: heartbeats; ticks: commits, red if refused; " if is_roomy else "")
+        + "x: crash; grey: not in the group; dark: stands still; hollow: down, still a member",
         present,
         *others,
         *([beats, *_commits(canvas, y, step)] if is_roomy else []),
