@@ -19,7 +19,7 @@ from client.network import ClientRequest, NetworkClient
 from client.partitions import BrokerNode
 from client.settings import ConsumerConfig
 from client.threads import Threads
-from client.timers import NEVER, Clock, Timer, Wait, WaitKind
+from client.timers import NEVER, Clock, Timer, Wait, WaitKind, require_whole_ms
 from coordinator.protocol import Request
 
 #: No network wait is longer than this, nor than the heartbeat interval.
@@ -217,7 +217,10 @@ class ConsumerNetworkClient:
 
     async def sleep_for(self, duration_ms: int) -> None:
         """Let time pass on this thread."""
-        if duration_ms > 0:
+        require_whole_ms(duration_ms)
+        if duration_ms <= 0:
+            self.threads.count_turn()
+        else:
             await Wait(WaitKind.SLEEP, min(NEVER, self.clock.now_ms + duration_ms))
 
     # --- inside a pass ----------------------------------------------------------------------------

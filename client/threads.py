@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from inspect import CORO_RUNNING, getcoroutinestate
 from typing import Any
 
 from attrs import define, field
@@ -51,7 +52,8 @@ class Threads:
     """The application's thread, the heartbeat threads, and the lock they share."""
 
     clock: Clock
-    _application: Coroutine[Wait, None, Any] | None = None
+    #: A user's own may yield anything; what is no `Wait` is refused.
+    _application: Coroutine[Any, None, Any] | None = None
     _wait: Wait | None = None
     _wait_is_locked: bool = False
     _on_end: Callable[[Any, BaseException | None], None] | None = None
@@ -82,6 +84,12 @@ class Threads:
     def is_application_running(self) -> bool:
         """Whether a coroutine of the application has not ended."""
         return self._application is not None
+
+    @property
+    def is_application_acting(self) -> bool:
+        """Whether it is the application, or a callback of its, that asks."""
+        running = self._application
+        return running is not None and getcoroutinestate(running) == CORO_RUNNING
 
     @property
     def application_wait(self) -> Wait | None:
@@ -146,6 +154,8 @@ class Threads:
         self._passes = 0
         try:
             wait = self._application.send(None)
+            while not isinstance(wait, Wait):
+                wait = self._application.throw(_foreign(wait))
         except StopIteration as end:
             self._end_application(end.value, None)
         except Exception as error:  # noqa: BLE001 (the application's own, for its host to judge)
@@ -230,7 +240,7 @@ class Threads:
         return first
 
     def _run_beat(self, beat: HeartbeatTurns) -> None:
-        self._count_turn()
+        self.count_turn()
         beat.is_notified = False
         beat.has_started = True
         outer, self._running_beat = self._running_beat, beat
@@ -252,7 +262,7 @@ class Threads:
         while not self._stalls or self._runs_from(self.clock.now_ms) == self.clock.now_ms:
             wait = self._wait
             if wait is not None and wait.is_over(self.clock.now_ms):
-                self._count_turn()
+                self.count_turn()
                 self._run_application()
                 continue
             beat = self._due_beat() if self._may_beat else None
@@ -286,9 +296,21 @@ class Threads:
             with suppress(RuntimeError):
                 coroutine.close()
 
-    def _count_turn(self) -> None:
+    def count_turn(self) -> None:
+        """Note that somebody went on though no time has passed; too often, and it is stuck."""
         if self._turns_at_ms != self.clock.now_ms:
             self._turns_at_ms, self._turns = self.clock.now_ms, 0
         self._turns += 1
         if self._turns > _TURNS_AT_ONE_INSTANT_MAX:
-            raise StuckThread(f"no progress at {self.clock.now_ms} ms")
+            raise StuckThread(
+                f"an application has gone round {_TURNS_AT_ONE_INSTANT_MAX} times at "
+                f"{self.clock.now_ms} ms; let time pass in it: poll or sleep for a while"
+            )
+
+
+def _foreign(awaited: object) -> TypeError:
+    """What an application is told that awaits what no consumer can bring about."""
+    return TypeError(
+        "an application can await calls of its consumer only, such as poll, commit_sync or "
+        f"sleep (not asyncio's), not {awaited!r}"
+    )

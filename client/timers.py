@@ -20,6 +20,12 @@ NEVER = 2**63 - 1
 LONG_AGO = -(2**62)
 
 
+def require_whole_ms(duration_ms: int) -> None:
+    """Refuse seconds with a fraction, and whatever else is not a number of milliseconds."""
+    if type(duration_ms) is not int:
+        raise TypeError(f"a time must be a whole number of milliseconds, not {duration_ms!r}")
+
+
 @define(eq=False)
 class Clock:
     """The consumer's time in milliseconds; its host moves it, nobody else."""
@@ -68,6 +74,7 @@ class Timer:
         """Begin anew at the time of the last update; a negative limit is refused, as in Kafka."""
         if timeout_ms < 0:
             raise IllegalArgumentException(f"a time limit must not be negative, not {timeout_ms}")
+        require_whole_ms(timeout_ms)
         self.timeout_ms = timeout_ms
         self.start_ms = self.current_ms
         self.deadline_ms = min(NEVER, self.current_ms + timeout_ms)

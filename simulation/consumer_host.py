@@ -28,6 +28,7 @@ from coordinator.protocol import (
 )
 from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
+from simulation.errors import SimulationError
 from simulation.events import WITHOUT_CLOSING, Facts, WorldEventKind
 from simulation.facts import facts_of_reply
 from simulation.kernel import Rank, Turn
@@ -360,6 +361,11 @@ class ConsumerHost(ConsumerBook):
     def _touch(self) -> None:
         if self.machine is None:
             raise ValueError(f"{self.name} is not running")
+        if self.machine.threads.is_application_acting:
+            raise SimulationError(
+                f"{self.name} cannot be stopped, paused or crashed within its own application; "
+                "let it happen after that, as by sim.after(0, ...)"
+            )
         self.before_touching(self)
 
     def _arrange_wake(self) -> None:

@@ -92,6 +92,7 @@ class Simulation(Faults):
     _options: dict[str, ConsumerOptions] = field(factory=dict, init=False, repr=False)
     _scripted: int = field(default=0, init=False)
     _has_ended: bool = field(default=False, init=False)
+    _is_playing: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Set the stage."""
@@ -336,6 +337,7 @@ class Simulation(Faults):
         """Close the record; nothing happens after this."""
         if self._has_ended:
             return
+        self._require_rest("a run cannot be ended")
         self._has_ended = True
         self.stage.settle()
         self.stage.recorder.record(
@@ -347,6 +349,8 @@ class Simulation(Faults):
     def _play(self, end_ms: int, holds: Callable[[], bool] | None = None) -> None:
         if self._has_ended:
             raise SimulationError(f"this run was ended at {self.now_ms} ms; no more time can pass")
+        self._require_rest("more time cannot be asked for")
+        self._is_playing = True
         try:
             self._raise_failure()
             self.stage.play(end_ms, holds)
@@ -354,6 +358,15 @@ class Simulation(Faults):
         except Exception as error:
             error.add_note(f"seed {self.seed}, at {self.now_ms} ms")
             raise
+        finally:
+            self._is_playing = False
+
+    def _require_rest(self, what: str) -> None:
+        if self._is_playing:
+            raise SimulationError(
+                f"{what} while time passes, from an action or an application; "
+                "do it after run_for, run_until or run_until_stable has returned"
+            )
 
     def _raise_failure(self) -> None:
         """Raise what an application raised and nobody has been told of, the oldest first."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
+from collections.abc import Callable
 
 import pytest
 
@@ -10,6 +12,8 @@ from client.assignors import FunctionAssignor, GroupAssignment
 from client.calls import AsyncConsumer
 from client.errors import FencedInstanceIdException, KafkaException
 from client.listeners import Partitions, RebalanceListener
+from client.threads import StuckThread
+from simulation.errors import SimulationError
 from simulation.world import AppErrors, Simulation
 
 
@@ -153,3 +157,77 @@ def test_on_request_only_a_row_tells_of_an_application_that_failed():
 
     (stopped,) = [row for row in sim.events if row.kind == "consumer_stopped"]
     assert (stopped.error, stopped.detail) == ("AssertionError", "three partitions")
+
+
+async def waits_for_asyncio(_consumer: AsyncConsumer) -> None:
+    await asyncio.sleep(0)
+
+
+async def sleeps_half_a_second(consumer: AsyncConsumer) -> None:
+    await consumer.sleep(0.5)  # type: ignore[arg-type]
+
+
+async def polls_for_half_a_second(consumer: AsyncConsumer) -> None:
+    consumer.subscribe(["orders"])
+    await consumer.poll(0.5)  # type: ignore[arg-type]
+
+
+async def never_lets_time_pass(consumer: AsyncConsumer) -> None:
+    while True:
+        await consumer.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("app", "words"),
+    [
+        (waits_for_asyncio, "can await calls of its consumer only, such as poll, .*, not None"),
+        (sleeps_half_a_second, "a time must be a whole number of milliseconds, not 0.5"),
+        (polls_for_half_a_second, "a time must be a whole number of milliseconds, not 0.5"),
+        (never_lets_time_pass, "gone round 20000 times at 0 ms; let time pass in it"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_an_application_that_misunderstands_time_is_told_what_to_do(app, words):
+    sim = a_world()
+    sim.consumer("ada", group="checkout", app=app)
+
+    with pytest.raises((TypeError, StuckThread), match=words) as failed:
+        sim.run_for("1m")
+    assert "raised in the application of ada" in failed.value.__notes__
+
+
+VERBS: dict[str, Callable[[Simulation], object]] = {
+    "crash": lambda sim: sim.crash("ada"),
+    "pause": lambda sim: sim.pause("ada"),
+    "stop": lambda sim: sim.stop("ada"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_application_cannot_end_its_own_consumer_from_within(verb):
+    sim = a_world()
+
+    async def ends_itself(consumer: AsyncConsumer) -> None:
+        consumer.subscribe(["orders"])
+        await consumer.poll(500)
+        VERBS[verb](sim)
+
+    sim.consumer("ada", group="checkout", app=ends_itself)
+    with pytest.raises(SimulationError, match=r"ada cannot be .* within its own application"):
+        sim.run_for("1m")
+
+
+def test_an_application_may_let_its_consumer_die_a_little_later():
+    sim = a_world()
+
+    async def ends_itself(consumer: AsyncConsumer) -> None:
+        consumer.subscribe(["orders"])
+        await consumer.poll(500)
+        sim.after(0, lambda: sim.crash("ada"))
+        await consumer.poll(500)
+
+    sim.consumer("ada", group="checkout", app=ends_itself)
+    sim.run_for("1m")
+
+    (crashed,) = [row for row in sim.events if row.kind == "consumer_crashed"]
+    assert crashed.at_ms == 500

@@ -294,6 +294,21 @@ def test_nothing_is_written_with_another_kind_of(act, words):
     assert list(sim.stage.cluster.topics) == ["orders"]
 
 
+WHILE_TIME_PASSES: dict[str, Callable[[Simulation], object]] = {
+    "more time": lambda sim: sim.run_for("5s"),
+    "an end": lambda sim: sim.end(),
+}
+
+
+@pytest.mark.parametrize("act", WHILE_TIME_PASSES.values(), ids=WHILE_TIME_PASSES)
+def test_an_action_cannot_ask_for(act):
+    sim = a_world()
+    sim.at("20s", lambda: act(sim))
+
+    with pytest.raises(SimulationError, match="while time passes, from an action"):
+        sim.run_for("1m")
+
+
 AFTER_THE_END: dict[str, Callable[[Simulation], object]] = {
     "time passes": lambda sim: sim.run_for("1m"),
     "anybody crashes": lambda sim: sim.crash("ada"),
