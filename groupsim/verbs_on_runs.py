@@ -145,7 +145,11 @@ def analyze(  # noqa: PLR0913 - one parameter for each flag
     kind: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="Of these files: parquet or csv.")
     ] = "parquet",
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show so many rows.")] = 20,
+    limit: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="So many rows of each; 20 unless told, all in JSON."),
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Tell tables from finished runs, on Spark: rebalances, ownership, lag, duplicates and more.
 
@@ -170,5 +174,6 @@ def analyze(  # noqa: PLR0913 - one parameter for each flag
             out=out,
             format=kind,
             limit=limit,
+            is_json=as_json,
         )
     )

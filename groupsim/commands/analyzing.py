@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from rich.table import Table
 
 from groupsim.commands.on_spark import doing, needing_spark, refuse_two_places, session_at
-from groupsim.commands.voice import Voice
+from groupsim.commands.voice import Voice, print_json
 from simulation.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _NOT_SHOWN = {
     "runs": ("settings",),
 }
 FORMATS = ("parquet", "csv")
+_LIMIT = 20
 
 
 @frozen(kw_only=True)
@@ -40,7 +42,9 @@ class Question:
     remote: str | None = None
     out: Path | None = None
     format: str = "parquet"
-    limit: int = 20
+    #: So many rows of each table; without it a person sees some, a script gets all.
+    limit: int | None = None
+    is_json: bool = False
 
 
 def analyze(question: Question) -> None:
@@ -57,6 +61,8 @@ def _refuse_contradictions(question: Question) -> None:
             "--sql and --table cannot both be asked for: name the table in the SQL"
         )
     refuse_two_places(question.master, question.remote)
+    if question.is_json and question.out is not None:
+        raise SimulationError("--json prints the tables and --out keeps them: choose one")
     if question.format not in FORMATS:
         raise SimulationError(
             f"--format must be one of {', '.join(FORMATS)}, not {question.format}"
@@ -80,10 +86,14 @@ def _answer(question: Question, voice: Voice) -> None:
     if question.sql is not None:
         # Only those that are asked about: each takes Spark a moment to think through.
         timeline.create_views(*(name for name in TABLES if re.search(rf"\b{name}\b", question.sql)))
-        _give(question, voice, "answer", spark.sql(question.sql))
+        frames = {"answer": spark.sql(question.sql)}
+    else:
+        frames = {name: _in_order(timeline, name) for name in names}
+    if question.is_json:
+        print_json({name: _plain(question, voice, name, frames[name]) for name in frames})
         return
-    for name in names:
-        _give(question, voice, name, _in_order(timeline, name))
+    for name, frame in frames.items():
+        _give(question, voice, name, frame)
 
 
 def _in_order(timeline: Timeline, name: str) -> DataFrame:
@@ -92,25 +102,34 @@ def _in_order(timeline: Timeline, name: str) -> DataFrame:
     return frame.orderBy(*[column for column in frame.columns[:5] if column != "settings"])
 
 
+def _plain(question: Question, voice: Voice, name: str, frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table with all their columns, as JSON has them."""
+    from pyspark.sql import functions  # noqa: PLC0415 - as above
+
+    whole = frame if question.limit is None else frame.limit(question.limit)
+    row = functions.to_json(functions.struct("*"), {"ignoreNullFields": "false"})
+    with doing(voice, f"computing {name}"):
+        return [json.loads(text) for (text,) in whole.select(row).collect()]
+
+
 def _give(question: Question, voice: Voice, name: str, frame: DataFrame) -> None:
     if question.out is not None:
         with doing(voice, f"computing {name}"):
             _write(frame, question.out / name, question.format)
         voice.say(f"{name} is in {question.out / name}")
         return
+    limit = question.limit or _LIMIT
     shown = frame.drop(*_NOT_SHOWN.get(name, ())) if question.sql is None else frame
     with doing(voice, f"computing {name}"):
-        rows = shown.limit(question.limit + 1).collect()
+        rows = shown.limit(limit + 1).collect()
     table = Table(title=name, title_justify="left", title_style="bold")
     for column in shown.columns:
         table.add_column(column)
-    for row in rows[: question.limit]:
+    for row in rows[:limit]:
         table.add_row(*("" if value is None else str(value) for value in row))
     voice.show(table)
-    if len(rows) > question.limit:
-        voice.say(
-            f"{name} has more rows than {question.limit}: --limit shows more, --out keeps all"
-        )
+    if len(rows) > limit:
+        voice.say(f"{name} has more rows than {limit}: --limit shows more, --out keeps all")
 
 
 def _refuse_old_files(out: Path, names: Sequence[str]) -> None:

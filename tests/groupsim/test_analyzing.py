@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Iterator
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from tests.groupsim.command import groupsim, groupsim_process
+from tests.groupsim.command import ROOT, groupsim, groupsim_process
 from tests.groupsim.runs import a_death, directory_of
+
+SCHEMA = json.loads((ROOT / "groupsim" / "output_schema.json").read_text())
 
 
 def asked(*words: object) -> tuple[int, str, str]:
@@ -67,6 +71,26 @@ def test_rows_beyond_the_limit_are_mentioned():
 
     assert told.count("checkout") == 1
     assert "states has more rows than 1" in talk
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_script_gets_every_row_of_a_table_with_all_its_columns():
+    words = ("--table", "deaths", "--table", "runs", "--json")
+
+    told = json.loads(asked(directory_of(a_death), *words)[1])
+
+    Draft202012Validator({**SCHEMA, "$ref": "#/$defs/analyze"}).validate(told)
+    assert list(told) == ["deaths", "runs"]
+    assert "its session expired" in told["deaths"][0].values()
+    assert isinstance(told["runs"][0]["settings"], dict)
+
+
+def test_tables_are_printed_or_kept(tmp_path):
+    status, _, talk = asked(directory_of(a_death), "--json", "--out", tmp_path / "tables")
+
+    assert status == 2
+    assert "--json prints the tables and --out keeps them" in talk
 
 
 def test_files_that_are_there_are_not_written_over(tmp_path):
