@@ -62,15 +62,14 @@ def with_rosters(rows: DataFrame, events: DataFrame) -> DataFrame:
 
 def _comings_and_goings(events: DataFrame) -> DataFrame:
     """One row per beginning of a member's session, and one per end."""
-    sessions = events.transform(member_sessions)
-    ends = ((c.FROM_SEQ, 1), (c.TO_SEQ, -1))
-    came, went = (
-        sessions.where(F.col(seq).isNotNull()).select(
-            *_A_MEMBER, F.col(seq).alias(c.SEQ), F.lit(change).alias(c.CHANGE)
+    ends = F.array(
+        *(
+            F.struct(F.col(seq).alias(c.SEQ), F.lit(change).alias(c.CHANGE))
+            for seq, change in ((c.FROM_SEQ, 1), (c.TO_SEQ, -1))
         )
-        for seq, change in ends
     )
-    return came.unionByName(went)
+    changes = events.transform(member_sessions).select(*_A_MEMBER, F.inline(ends))
+    return changes.where(F.col(c.SEQ).isNotNull())
 
 
 def _without_doubts(rows: DataFrame, events: DataFrame) -> DataFrame:

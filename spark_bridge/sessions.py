@@ -50,41 +50,56 @@ def member_sessions(events: DataFrame) -> DataFrame:
 
 def _changes(events: DataFrame) -> DataFrame:
     """One row per coming or going of a member, those by a change of coordinators among them."""
-    kind = F.col(c.KIND)
-    names = (*_A_MEMBER, c.CLIENT, c.INSTANCE, c.SEQ, c.AT_MS, c.KIND, c.DETAIL, c.IS_WRITTEN)
-    waits = always(is_so=False).alias(c.IS_WRITTEN)
-    added, removed = (events.where(kind == each).select("*", waits) for each in (_ADDED, _REMOVED))
-    back = events.transform(_returns)
-    old_id = F.regexp_replace(c.DETAIL, "^it replaced ", "")
-    came = added.unionByName(back).select(*names, always(is_so=True).alias(c.IS_IN))
-    went = removed.unionByName(back.withColumn(c.MEMBER, old_id)).select(
-        *names, always(is_so=False).alias(c.IS_IN)
+    change, load = F.struct(c.SEQ, c.AT_MS, c.KIND, c.DETAIL, c.IS_IN), F.col(c.VOIDED_BY)
+    undoing = F.struct(
+        load[c.LOAD_SEQ].alias(c.SEQ),
+        load[c.AT_MS].alias(c.AT_MS),
+        F.lit(_LOADED).alias(c.KIND),
+        F.lit(_FORGOTTEN).alias(c.DETAIL),
+        (~F.col(c.IS_IN)).alias(c.IS_IN),
     )
-    own = came.unionByName(went)
-    return own.unionByName(own.transform(_undone, events)).drop(c.IS_WRITTEN)
+    changes = F.array_compact(F.array(change, F.when(F.col(c.IS_NEW), undoing)))
+    return (
+        events.transform(_own_changes)
+        .transform(_with_loads, events)
+        .select(*_A_MEMBER, c.CLIENT, c.INSTANCE, F.inline(changes))
+    )
 
 
-def _returns(events: DataFrame) -> DataFrame:
-    """Static members that are back, and whether the log has it at once.
+def _own_changes(events: DataFrame) -> DataFrame:
+    """One row per coming or going that the coordinator told of, and whether the log has it at once.
 
-    It has if the group is at rest and stays so; otherwise with the end of the rebalance.
+    It has the return of a static member if the group is at rest and stays so; everything else with
+    the end of the rebalance. A return is two changes: the old id goes, and the new one comes.
     """
     kind = F.col(c.KIND)
     is_start = (kind == _CHANGED) & (F.col(c.STATE) == "PreparingRebalance")
-    starts = events.where(is_start & F.col(c.CAUSE).isNotNull()).select(
-        *(*_A_GROUP, c.CAUSE), always(is_so=True).alias(c.STARTS)
+    starts = (
+        events.where(is_start & F.col(c.CAUSE).isNotNull())
+        .select(*_A_GROUP, c.CAUSE, always(is_so=True).alias(c.STARTS))
+        .distinct()
     )
-    is_written = (F.col(c.STATE) == "Stable") & F.col(c.STARTS).isNull()
+    is_written = (kind == _REPLACED) & (F.col(c.STATE) == "Stable") & F.col(c.STARTS).isNull()
+    old_id = F.regexp_replace(c.DETAIL, "^it replaced ", "")
+    came = F.struct(c.MEMBER, (kind != _REMOVED).alias(c.IS_IN))
+    went = F.struct(old_id.alias(c.MEMBER), always(is_so=False).alias(c.IS_IN))
+    members = F.array_compact(F.array(came, F.when(kind == _REPLACED, went)))
     return (
-        events.where(kind == _REPLACED)
+        events.where(kind.isin(_ADDED, _REMOVED, _REPLACED))
         .join(starts, on=[*_A_GROUP, c.CAUSE], how="left")
-        .withColumn(c.IS_WRITTEN, or_false(is_written))
-        .drop(c.STARTS)
+        .select(
+            *(*_A_GROUP, c.CLIENT, c.INSTANCE, c.SEQ, c.AT_MS, c.KIND, c.DETAIL),
+            or_false(is_written).alias(c.IS_WRITTEN),
+            F.inline(members),
+        )
     )
 
 
-def _undone(own: DataFrame, events: DataFrame) -> DataFrame:
-    """What a load undoes: of each member the first change since the last rest that was written."""
+def _with_loads(own: DataFrame, events: DataFrame) -> DataFrame:
+    """The changes with the load that undoes them, if any, and whether it does.
+
+    A load undoes of each member the first change since the last rest that was written.
+    """
     kind = F.col(c.KIND)
     is_rest = (kind == _CHANGED) & F.col(c.STATE).isin("Stable", "Empty")
     rest = F.last(F.when(is_rest, F.col(c.SEQ)), ignorenulls=True).over(before(*_A_GROUP))
@@ -104,19 +119,8 @@ def _undone(own: DataFrame, events: DataFrame) -> DataFrame:
     )
     is_first = F.row_number().over(in_order(*_A_MEMBER, c.VOIDED_BY)) == 1
     return (
-        own.where(~F.col(c.IS_WRITTEN))
-        .join(F.broadcast(loads), on=list(_A_GROUP), how="inner")
-        .withColumn(c.VOIDED_BY, F.get(undoing, 0))
-        .where(F.col(c.VOIDED_BY).isNotNull())
-        .withColumn(c.IS_NEW, is_first)
-        .where(c.IS_NEW)
-        .select(
-            *(*_A_MEMBER, c.CLIENT, c.INSTANCE),
-            F.col(c.VOIDED_BY)[c.LOAD_SEQ].alias(c.SEQ),
-            F.col(c.VOIDED_BY)[c.AT_MS].alias(c.AT_MS),
-            F.lit(_LOADED).alias(c.KIND),
-            F.lit(_FORGOTTEN).alias(c.DETAIL),
-            F.col(c.IS_WRITTEN),
-            (~F.col(c.IS_IN)).alias(c.IS_IN),
-        )
+        own.join(F.broadcast(loads), on=list(_A_GROUP), how="left")
+        .withColumn(c.VOIDED_BY, F.when(~F.col(c.IS_WRITTEN), F.get(undoing, 0)))
+        .withColumn(c.IS_NEW, F.col(c.VOIDED_BY).isNotNull() & is_first)
+        .drop(c.LOADS, c.IS_WRITTEN)
     )
