@@ -11,7 +11,7 @@ from spark_bridge.lives import with_lives
 from spark_bridge.names import name_of, with_names
 from spark_bridge.timeline import until_the_end
 from spark_bridge.values import AFTER_ALL, or_false, or_zero
-from spark_bridge.windows import before, in_order, so_far
+from spark_bridge.windows import before, greatest_since, in_order, so_far
 
 _COMMITTED, _REMOVED = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
 _WRITTEN, _FAILED = WorldEventKind.WRITE_COMMITTED.value, EventKind.WRITE_FAILED.value
@@ -104,7 +104,8 @@ def _behind(events: DataFrame) -> DataFrame:
     change = F.when(~is_work, F.struct(F.when(is_commit, F.col(c.OFFSET)).alias(c.OFFSET)))
     is_break = (kind == _REMOVED) | or_false(is_commit & (F.col(c.OFFSET) < last[c.OFFSET]))
     later = in_order(*place).rowsBetween(1, Window.unboundedFollowing)
-    first = F.first(F.when(is_work, F.col(c.OFFSET)), ignorenulls=True)
+    work = F.when(is_work, F.struct((-F.col(c.SEQ)).alias(c.SEQ), c.OFFSET))
+    first = greatest_since(c.ROUND, work, so_far(*place))[c.OFFSET]
     covered_ms = F.min(F.when(is_commit, F.col(c.AT_MS))).over(_at_least(*place, c.ROUND))
     until_ms = F.least(
         F.coalesce(F.col(c.COVERED_MS), F.col(c.BROKEN_MS), F.col(c.LIFE_ENDED)[c.AT_MS]),
@@ -125,7 +126,7 @@ def _behind(events: DataFrame) -> DataFrame:
                 c.BROKEN_MS: F.min(F.when(is_break, F.col(c.AT_MS))).over(later),
             }
         )
-        .withColumns({c.FIRST: first.over(so_far(*place, c.ROUND)), c.COVERED_MS: covered_ms})
+        .withColumns({c.FIRST: first, c.COVERED_MS: covered_ms})
         .where(is_work)
         .groupBy(*_A_MEMBER)
         .agg(
@@ -195,7 +196,8 @@ def kept_commits(events: DataFrame) -> DataFrame:
     is_void = or_false(is_failed) | or_false(is_forgotten)
     return (
         events.where(kind == _COMMITTED)
-        .join(written, on=[c.RUN, c.CAUSE], how="left")
+        # By hash, or all commits would be put in the order of their causes for this alone.
+        .join(written.hint("shuffle_hash"), on=[c.RUN, c.CAUSE], how="left")
         .join(F.broadcast(failures), on=c.RUN, how="left")
         .join(F.broadcast(loads), on=[c.RUN, c.GROUP], how="left")
         .where(~is_void)
