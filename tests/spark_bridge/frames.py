@@ -21,7 +21,7 @@ def an_event(kind: Kind, at_ms: int, **facts: Any) -> Row:
 def events(spark: SparkSession, *rows: Row) -> DataFrame:
     """These events, in this order."""
     numbered = [row if row.seq else evolve(row, seq=place) for place, row in enumerate(rows, 1)]
-    return spark.createDataFrame([astuple(row) for row in numbered], schemas.EVENTS)
+    return spark.createDataFrame([astuple(row) for row in numbered], schemas.EVENTS).coalesce(1)
 
 
 def rows_of(frame: DataFrame, *names: str) -> list[tuple[Any, ...]]:
