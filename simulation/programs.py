@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from inspect import isawaitable
 from typing import Any, Protocol
@@ -39,6 +40,14 @@ class Running(Protocol):
 class Program(Protocol):
     """What can be started again and again."""
 
+    @property
+    def topics(self) -> str:
+        """The topics that it is known to want, as a regular expression; "" if that is not known."""
+
+    @property
+    def unrest_ms(self) -> int:
+        """For how long after its start it is known to disturb its group by itself."""
+
     def start(self, calls: AsyncConsumer, tell: Callable[[object], None]) -> Running:
         """Begin a life."""
 
@@ -66,6 +75,16 @@ class PollLoopProgram:
 
     loop: PollLoop
     results: ResultStore
+
+    @property
+    def topics(self) -> str:
+        """What the loop subscribes to."""
+        return self.loop.pattern or "|".join(map(re.escape, self.loop.topics))
+
+    @property
+    def unrest_ms(self) -> int:
+        """Until its last stall is over."""
+        return max((stall.at_ms + stall.for_ms for stall in self.loop.stalls), default=0)
 
     def start(self, calls: AsyncConsumer, tell: Callable[[object], None]) -> Running:
         """Begin a life."""
@@ -108,6 +127,9 @@ class UserProgram:
     """An async function; what a poll handed out counts as processed when it polls again."""
 
     application: Application
+    #: It says for itself, while it runs, what it subscribes to.
+    topics: str = ""
+    unrest_ms: int = 0
 
     def start(self, calls: AsyncConsumer, _tell: Callable[[object], None]) -> Running:
         """Begin a life."""

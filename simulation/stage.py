@@ -93,6 +93,8 @@ class Stage:
     is_telling_failures: bool = field(default=True, init=False)
     #: What it has not been told yet.
     failures: list[BaseException] = field(factory=list, init=False)
+    #: The longest that any coordinator has read a log for.
+    load_ms_max: int = field(default=0, init=False)
     raw_names: set[str] = field(factory=set, init=False)
     #: How many requests raw members have sent.
     raw_requests: int = field(default=0, init=False)
@@ -227,6 +229,7 @@ class Stage:
             self.brokers[before].unload(shard, moved)
         if to is None:
             return
+        self.load_ms_max = max(self.load_ms_max, load_ms)
         broker = self.brokers[to]
         broker.start_loading(shard, moved)
         life = broker.life

@@ -34,6 +34,7 @@ from simulation.errors import SimulationError
 from simulation.events import Row, WorldEventKind
 from simulation.faults import Faults
 from simulation.kernel import Rank, Turn
+from simulation.liveness import Patience
 from simulation.measures import Rebalance, measure
 from simulation.planned_faults import Fault, require_operation
 from simulation.programs import Application, PollLoopProgram, Program, UserProgram
@@ -292,11 +293,8 @@ class Simulation(Faults):
 
         It is asked whenever something has been recorded, and at each whole second.
         """
-        end_ms = self.now_ms + milliseconds(within)
         require_function("holds", holds)
-        self._play(end_ms, holds)
-        if not holds():
-            raise TimeoutError(f"not within {within}, at {self.now_ms} ms, seed {self.seed}")
+        self._run_until(holds, within, lambda: f"{getattr(holds, '__name__', holds)} does not hold")
 
     def run_until_stable(self, *groups: str, within: Duration = "1h") -> None:
         """Let time pass until these groups are Stable and each running consumer is a member.
@@ -304,29 +302,45 @@ class Simulation(Faults):
         Without names: every group of which a consumer runs then.
         """
 
-        def are_stable() -> bool:
-            return all(map(self.is_stable, groups or self._running_groups()))
+        def unrest() -> list[str]:
+            found = map(self._unrest_of, groups or self._running_groups())
+            return [words for words in found if words is not None]
 
-        self.run_until(are_stable, within=within)
+        self._run_until(lambda: not unrest(), within, lambda: "; ".join(unrest()))
+
+    def _run_until(
+        self, holds: Callable[[], bool], within: Duration, words: Callable[[], str]
+    ) -> None:
+        self._play(self.now_ms + milliseconds(within), holds)
+        if not holds():
+            when = f"not within {within}, at {self.now_ms} ms, seed {self.seed}"
+            raise TimeoutError(f"{when}: {words()}")
 
     def _running_groups(self) -> list[str]:
         return sorted({host.role.group for host in self.stage.hosts.values() if host.is_alive})
 
     def is_stable(self, group: str) -> bool:
         """Whether the group is Stable, made of its running consumers and of no dead ones."""
+        return self._unrest_of(group) is None
+
+    def _unrest_of(self, group: str) -> str | None:
+        """Why a group is not stable, in words."""
         stage = self.stage
         found = stage.group(group)
-        if found is None or found.state is not GroupState.STABLE:
-            return False
+        if found is None:
+            known = sorted({host.role.group for host in stage.hosts.values()})
+            return f"no coordinator knows {group!r}; consumers are of {', '.join(known) or 'none'}"
+        if found.state is not GroupState.STABLE:
+            return f"{group} is {found.state.value}"
         for member_id in found.members:
             host = stage.hosts.get(stage.clients.get(member_id, ""))
             if host is not None and not host.is_alive:
-                return False
-        return all(
-            host.is_settled_in(found.generation_id)
-            for host in stage.hosts.values()
-            if host.role.group == group and host.is_alive
-        )
+                return f"{group} counts on {host.name}, which does not run"
+        for host in stage.hosts.values():
+            is_of_it = host.role.group == group and host.is_alive
+            if is_of_it and not host.is_settled_in(found.generation_id):
+                return f"{host.name} is not settled in generation {found.generation_id}"
+        return None
 
     def leader(self, group: str) -> str | None:
         """The consumer that leads the group, if there is one."""
@@ -387,6 +401,18 @@ class Simulation(Faults):
     def rebalances(self, group: str) -> tuple[Rebalance, ...]:
         """The group's rebalances so far, in order."""
         return measure(self.events).rebalances_of(group)
+
+    def patience(self) -> Patience:
+        """How long groups may take to come to rest with these consumers, for the checkers."""
+        roles = [host.role for host in self.stage.hosts.values()]
+        if not roles:
+            raise SimulationError("liveness cannot be asked for: there is no consumer")
+        return Patience.of(
+            [role.config for role in roles],
+            topics={role.name: role.program.topics for role in roles},
+            load_ms=self.stage.load_ms_max + max(role.program.unrest_ms for role in roles),
+            brokers=self.stage.broker_ids,
+        )
 
 
 def _do(action: Action) -> None:

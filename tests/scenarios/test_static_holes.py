@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from simulation.checkers import check
 from simulation.events import Row
-from simulation.liveness import Patience
 from simulation.world import Simulation
 
 
 def of_kind(sim: Simulation, *kinds: str) -> list[Row]:
     return [row for row in sim.events if row.kind in kinds]
-
-
-def patience(sim: Simulation) -> Patience:
-    hosts = sim.stage.hosts.values()
-    return Patience.of(
-        [host.role.config for host in hosts], topics={host.name: "orders" for host in hosts}
-    )
 
 
 def a_static_member_that_misses_a_rebalance() -> Simulation:
@@ -76,7 +68,7 @@ def test_partitions_that_are_added_while_a_static_leader_is_away_are_overlooked(
     sim.end()
 
     assert {row.partition for row in of_kind(sim, "partition_assigned")} == {0, 1}
-    assert check(sim.events, patience=patience(sim)) == ()
+    assert check(sim.events, patience=sim.patience()) == ()
 
 
 def test_partitions_that_were_overlooked_are_found_with_the_next_change():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from client.assignors import FunctionAssignor, GroupAssignment
 from client.settings import ConsumerConfig
-from simulation.checkers import Patience
+from simulation.checkers import Patience, check
+from simulation.errors import SimulationError
 from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
+from simulation.world import Simulation
 from tests.support.rows import an_event, found_in, moves, starts_reading, the_end
 
 PATIENCE = Patience.of(
@@ -179,3 +182,48 @@ def test_rest_is_asked_for_when_every_fault_is_healed_and_not_when(healed, found
     told = found_in(*events[:-1], the_end(2 * SETTLE_MS), patience=PATIENCE)
 
     assert [name for name, _ in told] == found
+
+
+def a_run_with(assignor: str | FunctionAssignor) -> Simulation:
+    """Twenty minutes of one consumer, after a coordinator has moved."""
+    sim = Simulation(seed=1)
+    sim.topic("orders")
+    settings = {"partition.assignment.strategy": [assignor]}
+    sim.consumer("ada", group="checkout", topics=["orders"], settings=settings)
+    sim.crash_broker(2, load="3s")
+    sim.run_for("20m")
+    sim.end()
+    return sim
+
+
+def gives_nothing(_cluster: object, _group: object) -> GroupAssignment:
+    return {}
+
+
+def test_the_patience_of_a_world_is_that_of_its_consumers():
+    sim = a_run_with("range")
+
+    assert sim.patience() == Patience.of(
+        [sim.stage.host("ada").role.config],
+        topics={"ada": "orders"},
+        load_ms=3_000,
+        brokers=(1, 2, 3),
+    )
+
+
+@pytest.mark.parametrize(
+    ("assignor", "found"),
+    [("range", []), (FunctionAssignor(name="idle", function=gives_nothing), ["Liveness"])],
+    ids=["at rest", "not at rest"],
+)
+def test_a_world_can_be_asked_whether_it_came_to_rest(assignor, found):
+    sim = a_run_with(assignor)
+
+    violations = check(sim.events, patience=sim.patience())
+
+    assert [each.checker for each in violations] == found
+
+
+def test_without_consumers_there_is_nothing_to_wait_for():
+    with pytest.raises(SimulationError, match="there is no consumer"):
+        Simulation().patience()

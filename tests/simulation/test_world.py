@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 import pytest
@@ -71,6 +71,39 @@ def test_a_consumer_that_is_back_has_its_share_again():
     sim.run_until_stable("checkout")
 
     assert set(owners(sim).values()) == {"ada", "bea", "cat"}
+
+
+def stands_still(sim: Simulation) -> None:
+    sim.pause("ada")
+    sim.run_for("50s")
+
+
+UNREST: dict[str, tuple[str, Callable[[Simulation], object], str]] = {
+    "a group is misspelt": (
+        "chekout",
+        lambda _sim: None,
+        "no coordinator knows 'chekout'; consumers are of checkout",
+    ),
+    "somebody is dead": (
+        "checkout",
+        lambda sim: sim.crash("ada"),
+        "checkout counts on ada, which does not run",
+    ),
+    "somebody was removed": (
+        "checkout",
+        stands_still,
+        "ada is not settled in generation 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("group", "act", "words"), UNREST.values(), ids=UNREST)
+def test_who_waits_in_vain_is_told_when(group, act, words):
+    sim = a_world()
+    act(sim)
+
+    with pytest.raises(TimeoutError, match=rf"not within 10s, at \d+ ms, seed 7: {words}"):
+        sim.run_until_stable(group, within="10s")
 
 
 def test_a_group_that_has_ended_is_not_waited_for():
