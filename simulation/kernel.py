@@ -76,8 +76,10 @@ class Kernel:
         self.now_ms = turn.at_ms
         self.turns += 1
         self.current = turn
-        action()
-        self.current = None
+        try:
+            action()
+        finally:  # a script may catch what its action raised, and let time go on
+            self.current = None
 
     def play_aside(self, starts: Iterable[tuple[Turn, Callable[[], None]]]) -> None:
         """Make up for what was not played: run these, and what they lead to, up to the present.

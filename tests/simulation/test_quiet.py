@@ -143,6 +143,25 @@ def test_a_member_that_waits_to_reach_a_broker_again_is_not_left_alone():
     assert differ_of(world) is None
 
 
+def rows_around_a_mistake(quiet: Quiet) -> list[Row]:
+    """Members are in their lulls when an action fails; the script catches that and goes on."""
+    sim = Simulation(seed=3, quiet=quiet)
+    sim.topic("orders", partitions=2)
+    sim.consumers("checkout", "ada", "bea", topics=["orders"])
+    sim.at("1m", lambda: sim.crash("nobody"))
+    with pytest.raises(ValueError, match="there is no consumer 'nobody'"):
+        sim.run_for("2m")
+    sim.run_for("2m")
+    assert sim.events
+    sim.crash("bea")
+    sim.run_for("1m")
+    return list(sim.events)
+
+
+def test_both_ways_agree_though_an_action_failed_amid_a_lull():
+    assert rows_around_a_mistake("skip") == rows_around_a_mistake("play")
+
+
 def a_quiet_group(members: int, quiet: str = "skip") -> Simulation:
     sim = Simulation(seed=1, quiet=quiet, sink=NoSink())  # type: ignore[arg-type]
     sim.topic("orders", partitions=members)
