@@ -8,9 +8,10 @@ its session ends; the rebalance then waits for stragglers as long as the rebalan
 which is a JoinGroup; it connects and backs off between its tries, hears of the rebalance with a
 heartbeat and of new partitions when its metadata is too old; and a new coordinator reads its log.
 
-One hole is Kafka's own (KIP-814): a static leader that comes back is told to keep the assignment of
-before, and what has become of the topics until then is old news to it. Partitions that came to be
-between that assignment and its return wait for the next rebalance, and are not asked for.
+Two holes are Kafka's own, and what falls into them is not asked for. A static leader that comes back
+is told to keep the assignment of before (KIP-814), and what has become of the topics until then is
+old news to it: partitions that came to be meanwhile wait for the next rebalance. And a static member
+that dies between the two rounds of a cooperative rebalance does not ask for the second.
 
 A run that ends before the time is up is judged by its end: at rest, liveness is kept; otherwise it
 is open, which is said and held against nobody.
@@ -30,6 +31,7 @@ from simulation.cluster import replicas_of
 from simulation.events import DISTURBANCES, EventKind, Kind, Row, WorldEventKind
 from simulation.folds.places import Handler, Place, place_of
 from simulation.folds.rosters import Rosters, replaced_id
+from simulation.safety import COOPERATIVE_PROTOCOL
 from simulation.violations import Checker
 
 #: A JoinGroup is given this much more than the rebalance timeout.
@@ -37,7 +39,6 @@ JOIN_GRACE_MS = 5_000
 #: Back-offs are stretched by up to a fifth.
 _JITTER_MOST = 1.2
 #: More partitions than this are counted, not listed.
-_COOPERATIVE = "cooperative-sticky"
 _LISTED_MAX = 6
 
 _BY_WORD: Mapping[str, Kind] = {kind.value: kind for kind in (*EventKind, *WorldEventKind)}
@@ -242,7 +243,7 @@ class Liveness(Checker):
 
     def _on_return(self, row: Row) -> None:
         group, old = row.group or "", replaced_id(row)
-        if row.protocol == _COOPERATIVE:
+        if row.protocol == COOPERATIVE_PROTOCOL:
             self._resumed[group] = row.seq
         if self._leaders.get(group, old) == old:
             self._leaders[group] = row.member or ""

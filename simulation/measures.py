@@ -1,9 +1,9 @@
 """The answers of a run under their names: one fold over its rows, for whoever reports.
 
 `measure(rows)` takes any rows in the order of `seq`; a `Measurer` takes them one by one, as a sink
-does, and may be asked at any time. Memory follows groups, partitions,
-members and how often the growth of a log changed, not rows. What
-is open when the rows end counts up to the last of them. `docs/measures.md` has it in words.
+does, and may be asked at any time. Memory follows groups, partitions, members and how often the
+growth of a log changed, not rows. What is open when the rows end counts up to the last of them.
+`docs/measures.md` has it in words.
 """
 
 from __future__ import annotations
