@@ -8,10 +8,11 @@ its session ends; the rebalance then waits for stragglers as long as the rebalan
 which is a JoinGroup; it connects and backs off between its tries, hears of the rebalance with a
 heartbeat and of new partitions when its metadata is too old; and a new coordinator reads its log.
 
-Two holes are Kafka's own, and what falls into them is not asked for. A static leader that comes back
-is told to keep the assignment of before (KIP-814), and what has become of the topics until then is
-old news to it: partitions that came to be meanwhile wait for the next rebalance. And a static member
-that dies between the two rounds of a cooperative rebalance does not ask for the second.
+Two holes are Kafka's own, and what falls into them is not asked for. A static leader that comes
+back is told to keep the assignment of before (KIP-814), and what has become of the topics until
+then is old news to it: partitions that came to be meanwhile wait for the next rebalance. And a
+static member that dies between the two rounds of a cooperative rebalance does not ask for the
+second.
 
 A run that ends before the time is up is judged by its end: at rest, liveness is kept; otherwise it
 is open, which is said and held against nobody.
