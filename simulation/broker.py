@@ -25,7 +25,7 @@ from coordinator import (
     TimerQueue,
 )
 from coordinator.outcome import Write
-from coordinator.protocol import JoinGroupRequest, Request
+from coordinator.protocol import JoinGroupRequest, OffsetCommitRequest, Request
 from coordinator.timers import (
     CancelTimer,
     ExpiryTimer,
@@ -168,10 +168,27 @@ class Broker:
             return
         if message.is_by_hand or message.kind not in _TOUCHING_NOBODY_ELSE:
             self.before_touching(message.facts.get("group") or "")
+        if message.is_repeat and not self.is_committed(request):
+            message.is_repeat = False  # Another commit overtook it, so now it is news.
         self.machine.view = self.cluster.view()
         self._open[request.request_id] = message
         outcome = self.machine.on_request(request, now_ms)
         self.carry_out(outcome, self._cause_of(message), message)
+
+    def is_committed(self, commit: Request) -> bool:
+        """Whether a commit says what is committed already, as its client believes."""
+        assert isinstance(commit, OffsetCommitRequest)
+        group = commit.group_id or ""
+        slot = self.machine.slots.get(self.machine.shard_of(group))
+        if slot is None or slot.shard is None:
+            return True
+        known = slot.shard.offsets_of(group, committed=False)
+        return all(
+            (found := known.get((topic.name, each.partition_index))) is not None
+            and found.committed_offset == each.committed_offset
+            for topic in commit.topics
+            for each in topic.partitions
+        )
 
     def _cause_of(self, message: Message) -> Cause:
         """A request with a row is its own cause; a heartbeat is one of many in a fold."""

@@ -88,6 +88,8 @@ class Lulls:
             commit = None
         elif commit is None or not self._is_all(commit, machine):
             return None
+        elif not broker.is_committed(commit.request):
+            return None  # Somebody committed otherwise meanwhile; the next commit is news.
         if not (
             has_time_between(host.role.config, round_trip_ms)
             and hears_in_time(host)

@@ -216,8 +216,11 @@ class CommitsOnlyAdvance(Checker):
         if place is None or row.offset is None:
             return
         before, who = self.commits.current.get(place), (place, row.client or "")
+        # A repetition has no row of its own, unless another commit came between, and was faster.
+        is_repetition = row.cause is not None and row.cause not in self._sent
         sent = self._sent.get(row.cause or 0, row.seq)
-        is_overtaken = sent < self._last_sent.get(place, 0) or sent in self._late
+        is_late = sent < self._last_sent.get(place, 0) or sent in self._late
+        is_overtaken = is_repetition or is_late
         self._last_sent[place] = max(sent, self._last_sent.get(place, 0))
         is_sent_back = self._is_sent_back(who, row, sent, before)
         if before is None or row.offset >= (before.offset or 0):

@@ -115,11 +115,18 @@ def _commits_and_reasons(events: DataFrame) -> DataFrame:
             c.IS_LATE,
         )
     )
+    # A repetition has no row of its sending, and is told only if it was overtaken.
+    is_repetition = F.col(c.SENT_SEQ).isNull() & F.col(c.CAUSE).isNotNull()
     commits = (
         events.transform(kept_commits)
         .join(received, on=[c.RUN, c.CAUSE], how="left")
         .join(told_apart, on=[c.RUN, c.SENT_SEQ], how="left")
-        .withColumn(c.SENT_SEQ, F.coalesce(F.col(c.SENT_SEQ), F.col(c.SEQ)))
+        .withColumns(
+            {
+                c.IS_LATE: is_repetition | or_false(F.col(c.IS_LATE)),
+                c.SENT_SEQ: F.coalesce(F.col(c.SENT_SEQ), F.col(c.SEQ)),
+            }
+        )
     )
     is_elsewhere = (kind == _POSITION) & ~or_false(F.col(c.DETAIL).startswith("committed"))
     reasons = events.where(is_elsewhere | kind.isin(_GIVEN, _REMOVED))

@@ -29,20 +29,23 @@ def a_commit(member: str) -> Request:
     position = OffsetCommitRequestPartition(partition_index=0, committed_offset=3)
     topic = OffsetCommitRequestTopic(name="orders", partitions=(position,))
     return OffsetCommitRequest(
-        group_id="checkout", member_id=member, generation_id=1, topics=(topic,)
+        api_version=9, group_id="checkout", member_id=member, generation_id=1, topics=(topic,)
     )
 
 
-def rows(quiet: Quiet, request: Callable[[str], Request], at_ms: int) -> list[Row]:
-    """In a calm somebody sends a request in ada's name, and soon after it she dies."""
+def rows(
+    quiet: Quiet, request: Callable[[str], Request], at_ms: int, *, dies: bool = True
+) -> list[Row]:
+    """In a calm somebody sends a request in ada's name, and soon after it she may die."""
     sim = Simulation(seed=3, quiet=quiet, member_ids=ListedIds(("ada-1",)))
     sim.topic("orders")
     sim.append("orders", 10)
-    settings = {"auto.offset.reset": "earliest", "auto.commit.interval.ms": "1000"}
+    settings = {"auto.offset.reset": "earliest"}
     sim.consumers("checkout", "ada", topics=["orders"], settings=settings)
     ghost = sim.raw_member("ghost", "checkout")
     sim.at(at_ms, lambda: ghost.send(request("ada-1")))
-    sim.at(at_ms + 100, lambda: sim.crash("ada"))
+    if dies:
+        sim.at(at_ms + 100, lambda: sim.crash("ada"))
     sim.run_for("2m")
     sim.end()
     return list(sim.events)
@@ -52,6 +55,15 @@ def rows(quiet: Quiet, request: Callable[[str], Request], at_ms: int) -> list[Ro
 @pytest.mark.parametrize("request_of", [a_heartbeat, a_commit])
 def test_a_request_in_anothers_name_ends_its_lull(request_of, at_ms):
     assert rows("skip", request_of, at_ms) == rows("play", request_of, at_ms)
+
+
+@pytest.mark.parametrize("at_ms", range(41_000, 46_000, 1_000))
+def test_a_repeated_commit_is_told_where_somebody_has_committed_otherwise_meanwhile(at_ms):
+    played = rows("play", a_commit, at_ms, dies=False)
+
+    assert rows("skip", a_commit, at_ms, dies=False) == played
+    committed = [row.offset for row in played if row.kind == "offset_committed"]
+    assert committed == [10, 3, 10]
 
 
 def test_ids_can_be_given_as_a_list():
