@@ -137,7 +137,8 @@ class Liveness(Checker):
     _open_faults: dict[int, str] = field(factory=dict)
     _running: dict[str, Running] = field(factory=dict)
     _partitions: dict[str, int] = field(factory=dict)
-    _owners: dict[Place, str] = field(factory=dict)
+    #: Two at times: a member that was away takes up what has been given to another meanwhile.
+    _owners: dict[Place, dict[str, None]] = field(factory=dict)
     #: The row of each topic's latest change, of each group's latest assignment, and of the answer
     #: that the latest static leader to come back to it has heard.
     _changed: dict[str, int] = field(factory=dict)
@@ -260,13 +261,13 @@ class Liveness(Checker):
         place = place_of(row)
         self._on_move(row)
         if place is not None:
-            self._owners[place] = row.client or ""
+            self._owners.setdefault(place, {})[row.client or ""] = None
 
     def _on_stop(self, row: Row) -> None:
         place = place_of(row)
         self._on_move(row)
-        if place is not None and self._owners.get(place) == row.client:
-            del self._owners[place]
+        if place is not None:
+            self._owners.get(place, {}).pop(row.client or "", None)
 
     # --- the judgement ---
 
@@ -300,7 +301,7 @@ class Liveness(Checker):
                 (topic, partition)
                 for topic, partition in wanted
                 if not self._is_old_news(group, topic)
-                and Place(group, topic, partition) not in self._owners
+                and not self._owners.get(Place(group, topic, partition))
             ]
             if state != GroupState.STABLE.value:
                 found.append(f"{group} is {state}")

@@ -60,6 +60,17 @@ def test_a_group_at_rest_with_all_partitions_owned_is_innocent():
     assert found_in(*events, patience=PATIENCE) == []
 
 
+def test_a_partition_keeps_its_owner_when_a_member_that_was_away_takes_it_up_and_loses_it():
+    events = a_world_with_ada(
+        moves(500, "Stable"),
+        *starts_reading("ada", 600),
+        an_event(W.PARTITION_ASSIGNED, 700, client="bea"),
+        an_event(W.PARTITION_LOST, 800, client="bea", detail="fenced"),
+    )
+
+    assert found_in(*events, patience=PATIENCE) == []
+
+
 def partitions_are_added():
     return (an_event(W.PARTITIONS_ADDED, 0, topic="orders", count=2),)
 
