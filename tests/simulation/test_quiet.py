@@ -23,7 +23,7 @@ from simulation.world import Fault, Simulation
 from simulation.world_plans import Act, ConsumerPlan, TopicPlan, World
 
 #: How many random worlds are played both ways.
-WORLDS = 200
+WORLDS = 60
 #: A mistake has to show within so many, from the first in which it is known to.
 WORLDS_PER_MISTAKE = 10
 
