@@ -95,6 +95,8 @@ class Stage:
     failures: list[BaseException] = field(factory=list, init=False)
     #: The longest that any coordinator has read a log for.
     load_ms_max: int = field(default=0, init=False)
+    #: The row of the last move of each partition of the offsets topic that has moved.
+    _last_moves: dict[int, int] = field(factory=dict, init=False)
     raw_names: set[str] = field(factory=set, init=False)
     #: How many requests raw members have sent.
     raw_requests: int = field(default=0, init=False)
@@ -225,6 +227,7 @@ class Stage:
             detail=None if before is None else f"from broker {before}",
         )
         self.cluster.lead_shard(shard, to)
+        self._last_moves[shard] = moved
         if before is not None and self.brokers[before].is_up:
             self.brokers[before].unload(shard, moved)
         if to is None:
@@ -236,10 +239,11 @@ class Stage:
         turn = Turn(self.kernel.now_ms + load_ms, Rank.LOG, str(to), "loaded", shard)
         self.kernel.at(turn, partial(self._finish_loading, broker, life, shard, moved))
 
-    def _finish_loading(self, broker: Broker, life: int, shard: int, cause: int) -> None:
-        is_current = self.cluster.offsets_leaders[shard] == broker.id
+    def _finish_loading(self, broker: Broker, life: int, shard: int, moved: int) -> None:
+        # A partition that moved on and came back is read anew; the first reading counts no more.
+        is_current = self._last_moves[shard] == moved
         if broker.is_up and broker.life == life and is_current:
-            broker.finish_loading(shard, cause)
+            broker.finish_loading(shard, moved)
 
     # --- time ---
 

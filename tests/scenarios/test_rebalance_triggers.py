@@ -136,6 +136,22 @@ def test_a_coordinator_that_moves_during_a_rebalance_makes_everyone_join_again()
     assert owners(sim) == {"bea": 6}
 
 
+def test_a_coordinator_that_comes_back_while_its_log_is_read_has_it_read_anew():
+    sim = a_calm_group("ada", "bea")
+    coordinator = sim.stage.coordinator_of("checkout")
+    assert coordinator is not None
+    other, asked_ms = 1 + coordinator.id % 3, sim.now_ms
+
+    for to, load in ((other, "3s"), (coordinator.id, "0ms"), (other, "4s")):
+        sim.move_coordinator("checkout", to, load=load)
+        sim.run_for("1s")
+    sim.run_for("30s")
+
+    loaded = [row.at_ms - asked_ms for row in sim.events if row.kind == "shard_loaded"]
+    assert loaded == [1_000, 6_000]
+    assert owners(sim) == {"ada": 3, "bea": 3}
+
+
 def test_a_subscription_that_changes_makes_its_consumer_join_again():
     sim = a_calm_group("ada")
     sim.topic("payments", partitions=2)
