@@ -57,6 +57,11 @@ class Leading:
         """Whether this leader's topics are not those it assigned any more."""
         return self._assigned_for is not None and not self._assigned_for.matches(self._seen)
 
+    @property
+    def watches_what_it_saw(self) -> bool:
+        """Whether another look at the same view would find the same topics."""
+        return self._seen.topics.keys() == self.subscriptions.metadata_topics
+
     def look(self) -> None:
         """Take note of the topics as metadata knows them now."""
         self._seen = self._snapshot()

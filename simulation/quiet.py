@@ -96,7 +96,7 @@ class Lulls:
             and self._is_settled(host, group, broker)
             and _is_latest(beat, group, machine)
             and self._is_wire_empty(host, machine, beat)
-            and self._knows_the_cluster(host, machine)
+            and self._knows_the_cluster(host, machine, group)
         ):
             return None
         is_auto_commit = group.commits.is_auto_commit
@@ -150,7 +150,7 @@ class Lulls:
         wanted = machine.calls.subscriptions.fetchable_partitions(())
         return fetched.issuperset(wanted) and not machine.calls.client.has_unsent
 
-    def _knows_the_cluster(self, host: ConsumerHost, machine: Consumer) -> bool:
+    def _knows_the_cluster(self, host: ConsumerHost, machine: Consumer, group: GroupClient) -> bool:
         """Whether a look at metadata would bring nothing new."""
         metadata, told = machine.calls.metadata, host.last_metadata
         if told is None or metadata.update_requested:
@@ -160,6 +160,7 @@ class Lulls:
         return (
             metadata.next_request().topics == request.topics
             and self.stage.cluster.metadata(request) is response
+            and group.leading.watches_what_it_saw
         )
 
     def _is_all(self, commit: Message, machine: Consumer) -> bool:

@@ -20,10 +20,10 @@ from simulation.random_worlds import draw_world
 from simulation.recorder import NoSink
 from simulation.stage import Quiet, Stage
 from simulation.world import Fault, Simulation
-from simulation.world_plans import Act, ConsumerPlan, TopicPlan, World
+from simulation.world_plans import Act, ConsumerPlan, TopicPlan, Trap, World
 
 #: How many random worlds are played both ways.
-WORLDS = 60
+WORLDS = 200
 #: A mistake has to show within so many, from the first in which it is known to.
 WORLDS_PER_MISTAKE = 10
 
@@ -136,6 +136,36 @@ def test_a_member_that_waits_to_reach_a_broker_again_is_not_left_alone():
         acts=(
             Act(
                 at_ms=11_400, verb="move_coordinator", args=("checkout", 2), options={"load": 2_370}
+            ),
+        ),
+    )
+
+    assert differ_of(world) is None
+
+
+def test_a_leader_whose_topics_are_gone_is_not_left_alone_before_it_has_looked_again():
+    """Its next look finds the same, but it no longer watches the topic that it had assigned."""
+    watchful = {"max_poll_interval_ms": 60_000, "metadata_max_age_ms": 20_000}
+    world = World(
+        seed=90_128,
+        brokers=1,
+        topics=(TopicPlan(name="payments", partitions=1),),
+        consumers=(
+            ConsumerPlan(name="bea", group="checkout", pattern=".*"),
+            ConsumerPlan(name="cat", group="billing", pattern=".*", settings=watchful),
+        ),
+        acts=(
+            Act(at_ms=19_664, verb="delete_topic", args=("payments",)),
+            Act(at_ms=25_561, verb="topic", args=("orders",), options={"partitions": 11}),
+        ),
+        traps=(
+            Trap(
+                kind="reply_received",
+                request="SyncGroup",
+                client="bea",
+                nth=4,
+                verb="crash",
+                lasts_ms=19_622,
             ),
         ),
     )
