@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from client.applications import CommitMode, PollLoop
@@ -175,7 +177,7 @@ def test_a_consumer_is_down_until_the_last_of_its_faults_has_ended(verb, undo):
     assert len(of_kind(sim, f"consumer_{undo}")) == (2 if undo == "started" else 1)
 
 
-HEALED_BY_HAND = {
+HEALED_BY_HAND: dict[str, tuple[Callable[[Simulation], None], str | int, str]] = {
     "crash": (lambda sim: sim.restart("ada"), "ada", "consumer_started"),
     "pause": (lambda sim: sim.resume("ada"), "ada", "consumer_resumed"),
     "crash_broker": (lambda sim: sim.restart_broker(1), 1, "broker_restarted"),
