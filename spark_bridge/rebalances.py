@@ -48,10 +48,11 @@ def rebalances(events: DataFrame) -> DataFrame:
     return (
         courses.where(F.col(c.COURSE) > 0)
         .transform(_with_phases)
-        .transform(with_names, events)
         .withColumn(c.HOLD, F.coalesce(_hold_of_joins(), _hold_of_sync()))
         .groupBy(*_A_COURSE)
         .agg(*_told())
+        # Not before: a map of names is a burden to each of the many rows.
+        .transform(with_names, events)
         .join(courses.transform(_moved), on=list(_A_COURSE), how="left")
         .transform(_with_triggers, events)
         .join(F.broadcast(events.transform(late_members)), on=list(_A_GROUP), how="left")
@@ -145,7 +146,7 @@ def _hold(who: Column, why: Column, until_ms: Column, seq: Column) -> Column:
         (until_ms - from_ms).alias(c.DURATION_MS),
         # Of two that took as long, the first held it.
         (-seq).alias(c.SEQ),
-        who.alias(c.HELD_BY),
+        who.alias(c.WHO),
         why.alias(c.HELD_WHY),
         from_ms.alias(c.HELD_FROM_MS),
         until_ms.alias(c.HELD_UNTIL_MS),
@@ -160,11 +161,11 @@ def _hold_of_joins() -> Column:
     note = F.when(F.col(c.OPENED)[c.STATE] == _PREPARING, F.col(c.LAST_NOTE))
     is_noted = note.isNotNull() & reason.startswith("everyone")
     who = (
-        F.when(is_pending, in_names(F.regexp_replace(reason, " never came back$", "")))
-        .when(is_expired, in_names(F.regexp_replace(reason, "^session of | expired$", "")))
-        .when(awaited != "", in_names(awaited))
-        .when(is_noted, name_of(note[c.MEMBER]))
-        .otherwise(F.lit("the initial delay"))
+        F.when(is_pending, _one(F.regexp_replace(reason, " never came back$", "")))
+        .when(is_expired, _one(F.regexp_replace(reason, "^session of | expired$", "")))
+        .when(awaited != "", _one(awaited))
+        .when(is_noted, _one(F.lit(""), note[c.MEMBER]))
+        .otherwise(_one(F.lit("the initial delay")))
     )
     why = (
         F.when(is_pending, "which never came back")
@@ -180,7 +181,7 @@ def _hold_of_joins() -> Column:
 def _hold_of_sync() -> Column:
     """The phase of assignments waits for the leader, unless somebody ends it first."""
     ending = F.col(c.ENDING)
-    until = F.concat(F.lit("until "), in_names(_before(ending[c.DETAIL], _CLIENT_REASON)))
+    until = F.concat(F.lit("until "), _before(ending[c.DETAIL], _CLIENT_REASON))
     hold = _hold(
         _leader(),
         F.when(ending[c.STATE] == _PREPARING, until).otherwise("which assigned"),
@@ -195,7 +196,22 @@ def _leader() -> Column:
     """Who led the group when the present phase began."""
     opened = F.col(c.OPENED)
     is_known = ~opened[c.STARTS] & opened[c.LEADER].isNotNull()
-    return F.when(is_known, said("leader ", name_of(opened[c.LEADER]))).otherwise("the leader")
+    leader = _one(F.lit("leader "), opened[c.LEADER])
+    return F.when(is_known, leader).otherwise(_one(F.lit("the leader")))
+
+
+def _one(text: Column, member: Column | None = None) -> Column:
+    """Somebody as rows speak of them: a text with member ids in it, and a member behind it."""
+    return F.struct(
+        text.alias(c.DETAIL),
+        (F.lit(None).cast("string") if member is None else member).alias(c.MEMBER),
+    )
+
+
+def _named(one: Column) -> Column:
+    """The same by name."""
+    name = F.when(one[c.MEMBER].isNotNull(), name_of(one[c.MEMBER])).otherwise("")
+    return F.concat(in_names(one[c.DETAIL]), name)
 
 
 # --- the whole of it ---
@@ -217,7 +233,7 @@ def _told() -> list[Column]:
     return [
         _of(starts, F.col(c.SEQ)).alias(c.SEQ),
         _of(starts, F.col(c.CAUSE)).alias(c.CAUSE),
-        _of(starts, in_names(_before(cause, _CLIENT_REASON))).alias(c.REASON),
+        _of(starts, _before(cause, _CLIENT_REASON)).alias(c.REASON),
         _of(starts, F.when(~reason.isin("", "not provided"), reason)).alias(c.CLIENT_REASON),
         _of(starts, F.col(c.AT_MS)).alias(c.STARTED_MS),
         _of(is_end, F.col(c.AT_MS)).alias(c.ENDED_MS),
@@ -240,16 +256,19 @@ def _told() -> list[Column]:
 
 
 def _shown() -> list[Column]:
-    hold, of_a_hold = F.col(c.HOLD), (c.HELD_BY, c.HELD_WHY, c.HELD_FROM_MS, c.HELD_UNTIL_MS)
+    hold = F.col(c.HOLD)
     duration_ms = F.coalesce(F.col(c.ENDED_MS), F.col(c.UNTIL_MS)) - F.col(c.STARTED_MS)
-    names = (c.RUN, c.GROUP, c.SEQ, c.TRIGGER, c.REASON, c.CLIENT_REASON, c.STARTED_MS, c.ENDED_MS)
     phases = (c.PHASES, c.AWAITING_JOINS_MS, c.AWAITING_LEADER_MS, c.SYNCING_MS)
     return [
-        *map(F.col, (*names, c.ENDED_IN)),
+        *map(F.col, (c.RUN, c.GROUP, c.SEQ, c.TRIGGER)),
+        in_names(F.col(c.REASON)).alias(c.REASON),
+        *map(F.col, (c.CLIENT_REASON, c.STARTED_MS, c.ENDED_MS, c.ENDED_IN)),
         F.when(F.col(c.ENDED_IN).isNull(), _awaited()).alias(c.AWAITED),
         duration_ms.alias(c.DURATION_MS),
         *map(F.col, (c.GENERATION, c.PROTOCOL, c.MEMBERS, *phases)),
-        *(hold[name].alias(name) for name in of_a_hold),
+        _named(hold[c.WHO]).alias(c.HELD_BY),
+        in_names(hold[c.HELD_WHY]).alias(c.HELD_WHY),
+        *(hold[name].alias(name) for name in (c.HELD_FROM_MS, c.HELD_UNTIL_MS)),
         F.col(c.DEADLINE_MS),
         F.coalesce(F.col(c.MOVED), F.lit(0).cast("bigint")).alias(c.MOVED),
     ]
@@ -259,7 +278,7 @@ def _awaited() -> Column:
     """Whom a rebalance that goes on waits for, as far as rows tell."""
     late, pending = (F.array_join(c.LATE, ", "), F.array_join(c.PENDING, ", "))
     return (
-        F.when(F.col(c.LEADER).isNotNull(), said(F.col(c.LEADER), ", to assign"))
+        F.when(F.col(c.LEADER).isNotNull(), said(_named(F.col(c.LEADER)), ", to assign"))
         .when(late != "", said(late, ", to join"))
         .when(pending != "", said("pending ", pending, ", to come back with the member id"))
         .otherwise("the initial delay, which gathers the first members")
