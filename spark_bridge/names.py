@@ -34,7 +34,7 @@ def with_names(frame: DataFrame, events: DataFrame) -> DataFrame:
         .groupBy(c.RUN)
         .agg(F.map_from_entries(F.collect_list(F.struct(c.MEMBER, c.CLIENT))).alias(c.NAMES))
     )
-    return frame.join(names, on=c.RUN, how="left")
+    return frame.join(F.broadcast(names), on=c.RUN, how="left")
 
 
 def name_of(member: Column) -> Column:
