@@ -9,8 +9,10 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
@@ -28,10 +30,9 @@ groups:
 run_for: 20s
 variants: {{{", ".join(f"{name}: {{}}" for name in VARIANTS)}}}
 """
-#: A killed process, of whose end the fork server may miss the status, which it tells as 255;
-#: a process that was asked to end, before and after the command began.
+#: A killed process; a process that was asked to end, before and after the command began.
 ENDS = {
-    signal.SIGKILL: {-signal.SIGKILL, 255, 0},
+    signal.SIGKILL: {-signal.SIGKILL, 0},
     signal.SIGTERM: {-signal.SIGTERM, 143, 0},
     signal.SIGINT: {-signal.SIGINT, 130, 1, 0},
 }
@@ -57,6 +58,9 @@ def whole_life_s(scenario):
 #: Everything is imported once; each run is then a process of its own in no time.
 _NURSERY = multiprocessing.get_context("forkserver")
 _NURSERY.set_forkserver_preload(["groupsim.commands.running", "simulation.recording"])
+#: A status can be read once, and whoever starts a process asks how the others ended: of two threads
+#: that ask at a time, the second would be told 255.
+_READS_STATUS = Lock()
 
 
 def run_command(scenario: Path, out: Path) -> None:
@@ -68,8 +72,16 @@ def run_command(scenario: Path, out: Path) -> None:
 
 def start(scenario: Path, out: Path) -> BaseProcess:
     process = _NURSERY.Process(target=run_command, args=(scenario, out))
-    process.start()
+    with _READS_STATUS:
+        process.start()
     return process
+
+
+def exit_code(process: BaseProcess, within_s: float | None = None) -> int | None:
+    """How a process ended; None if it has not in that time."""
+    wait([process.sentinel], within_s)
+    with _READS_STATUS:
+        return process.exitcode
 
 
 def faults_of(scenario: Path, out: Path, number: int, whole_life_s: float) -> list[str]:
@@ -77,11 +89,10 @@ def faults_of(scenario: Path, out: Path, number: int, whole_life_s: float) -> li
     dice = random.Random(number)  # noqa: S311 # which moment is no secret
     how = list(ENDS)[number % len(ENDS)]
     process = start(scenario, out)
-    process.join(dice.uniform(0, whole_life_s))
-    if process.exitcode is None and process.pid is not None:
+    if exit_code(process, dice.uniform(0, whole_life_s)) is None and process.pid is not None:
         os.kill(process.pid, how)
-    process.join()
-    found = [] if process.exitcode in ENDS[how] else [f"{how!r}: {process.exitcode}"]
+    code = exit_code(process)
+    found = [] if code in ENDS[how] else [f"{how!r}: {code}"]
     runs = out / "runs"
     left = sorted(runs.iterdir()) if runs.exists() else []
     if runs.exists() and not left and how != signal.SIGKILL:
