@@ -43,18 +43,19 @@ class ExponentialBackoff:
     initial_ms: int
     max_ms: int
     chance: Chance
+    #: No wait is longer than this.
+    longest_ms: int = field(init=False)
     _exponent_max: float = field(init=False)
+
+    @longest_ms.default
+    def _longer_of_both(self) -> int:
+        return max(self.initial_ms, self.max_ms)
 
     @_exponent_max.default
     def _exponent_of_the_cap(self) -> float:
         if self.max_ms <= self.initial_ms:
             return 0.0
         return math.log(self.max_ms / max(self.initial_ms, 1)) / math.log(2)
-
-    @property
-    def longest_ms(self) -> int:
-        """No wait is longer than this."""
-        return max(self.initial_ms, self.max_ms)
 
     def backoff_ms(self, attempts: int) -> int:
         """How long to wait after so many failures before this one."""

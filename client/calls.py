@@ -31,12 +31,13 @@ from client.messages import LogEdge
 from client.metadata import ConsumerMetadata
 from client.outputs import OffsetsGiven, PausesChanged, PositionSought, RecordsReturned
 from client.partitions import OffsetAndMetadata, TopicPartition
+from client.polling import PollLoop
 from client.positions import FoundOffset, Positions
 from client.records import NO_RECORDS, ConsumerRecords
 from client.reset import EARLIEST, LATEST, ResetStrategy
 from client.settings import DEFAULT_CLOSE_TIMEOUT_MS, ConsumerConfig
 from client.subscription import FetchPosition, SubscriptionState, SubscriptionType
-from client.timers import NEVER, Clock, Timer, Wait, WaitKind
+from client.timers import Clock, Wait, WaitKind
 
 #: The reason of an enforced rebalance that was given none.
 ENFORCED_REASON = "rebalance enforced by user"
@@ -57,13 +58,20 @@ class AsyncConsumer:
     tell: Callable[[object], None]
     group: GroupClient | None
     is_closed: bool = False
-    #: Whether a poll is in its network wait, with nothing else left to do.
-    is_waiting_in_poll: bool = False
-    #: Whether the poll under way is one whose empty outcome nobody hears of.
-    swallows_empty_polls: bool = False
-    _has_all_positions: bool = field(default=False, init=False)
-    #: Whether the group, if there is one, wants nothing of the poll under way.
-    _is_in_order: bool = field(default=False, init=False)
+    polling: PollLoop = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Be ready to poll."""
+        self.polling = PollLoop(
+            config=self.config,
+            clock=self.clock,
+            client=self.client,
+            metadata=self.metadata,
+            subscriptions=self.subscriptions,
+            fetcher=self.fetcher,
+            positions=self.positions,
+            group=self.group,
+        )
 
     # --- subscribing ------------------------------------------------------------------------------
 
@@ -156,72 +164,12 @@ class AsyncConsumer:
         self._ensure_open()
         if self.subscriptions.type is SubscriptionType.NONE:
             raise IllegalStateException("not subscribed to any topic, nor assigned any partition")
-        while True:
-            self.client.maybe_trigger_wakeup()
-            passes = self.client.passes
-            self._is_in_order = self.group is None or await self.group.poll(timer)
-            if self._is_in_order:
-                await self._update_positions(timer)
-            collected = await self._poll_for_fetches(timer, passes)
-            if not collected.is_empty:
-                # The next records are on their way while the application handles these.
-                if await self._send_fetches() > 0 or self.client.has_any_pending:
-                    await self.client.transmit_sends()
-                return self._returned(collected)
-            if timer.is_expired:
-                return NO_RECORDS
+        collected = await self.polling.collect(timer)
+        return NO_RECORDS if collected is None else self._returned(collected)
 
     def batches(self, timeout_ms: int = 500) -> RecordBatches:
         """`async for records in consumer.batches():` polls on until there are records."""
         return RecordBatches(self, timeout_ms)
-
-    async def _poll_for_fetches(self, timer: Timer, passes: int) -> Collected:
-        """Hand out what was fetched, or wait for it; `passes` is how many had been made before."""
-        is_settled = self._is_in_order and self._has_all_positions
-        # Where nobody hears of an empty poll and nothing is amiss, the wait need not end for one.
-        is_endless = is_settled and self.swallows_empty_polls
-        wait_ms = NEVER if is_endless else timer.remaining_ms
-        if self.group is not None:
-            wait_ms = min(wait_ms, self.group.time_to_next_poll_ms(timer.current_ms))
-        collected = self.fetcher.collect()
-        if not collected.is_empty:
-            return collected
-        await self._send_fetches()
-        if not self._has_all_positions:
-            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
-        poll_timer = self.clock.timer(wait_ms)
-        # Where nothing has been heard since the poll looked round, looking round again is idle.
-        comes_back = is_settled and passes == self.client.passes
-        self.is_waiting_in_poll = True
-        try:
-            await self.client.poll(poll_timer, self._should_block, comes_back=comes_back)
-        finally:
-            self.is_waiting_in_poll = False
-        timer.update(poll_timer.current_ms)
-        if is_endless:
-            if self.group is not None:
-                self.group.membership.heartbeat.polled_every(timer.timeout_ms, timer.current_ms)
-            timer.reset(timer.timeout_ms)  # As if a poll had ended just now and the next begun.
-        return self.fetcher.collect()
-
-    def _should_block(self) -> bool:
-        return not self.fetcher.has_available_fetches
-
-    async def _send_fetches(self) -> int:
-        self.positions.look_at_leaders()
-        return await self.fetcher.send_fetches()
-
-    async def _update_positions(self, timer: Timer) -> bool:
-        """Find a position for every partition; False if committed offsets took too long."""
-        await self.positions.validate_if_needed()
-        self._has_all_positions = self.subscriptions.has_all_fetch_positions
-        if self._has_all_positions:
-            return True
-        if self.group is not None and not await self.group.committed.initialize_positions(timer):
-            return False
-        self.subscriptions.reset_initializing_positions()
-        await self.positions.reset_if_needed()
-        return True
 
     def _returned(self, collected: Collected) -> ConsumerRecords:
         records = ConsumerRecords(tuple(collected.ranges), collected.next_offsets)
@@ -325,7 +273,7 @@ class AsyncConsumer:
             state = self.subscriptions.state(wanted)
             if state.has_valid_position and state.position is not None:
                 return state.position.offset
-            await self._update_positions(timer)
+            await self.polling.update_positions(timer)
             await self.client.poll(timer)
             if timer.is_expired:
                 raise TimeoutException(f"no position of {wanted} within {limit_ms} ms")
@@ -467,12 +415,13 @@ class RecordBatches:
 
     async def __anext__(self) -> ConsumerRecords:
         """The records of the next poll that has any."""
-        self.consumer.swallows_empty_polls = True
+        polling = self.consumer.polling
+        polling.swallows_empty_polls = True
         try:
             while not (records := await self.consumer.poll(self.timeout_ms)):
                 pass
         finally:
-            self.consumer.swallows_empty_polls = False
+            polling.swallows_empty_polls = False
         return records
 
 

@@ -168,6 +168,7 @@ class Collector:
         if answer.last_stable_offset >= 0:
             state.last_stable_offset = answer.last_stable_offset
         if answer.preferred_read_replica != NO_NODE_ID:
+            self.subscriptions.has_read_from_followers = True
             expires_ms = self.clock.now_ms + self.metadata.metadata_max_age_ms
             state.prefer_replica(answer.preferred_read_replica, expires_ms)
 

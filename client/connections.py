@@ -51,8 +51,9 @@ class ConnectionStates:
     reconnect_backoff: ExponentialBackoff
     setup_timeout: ExponentialBackoff
     _nodes: dict[str, _NodeState] = field(factory=dict)
-    #: How many connections are being opened.
+    #: How many connections are being opened, and how many are down.
     _connecting: int = 0
+    _down: int = 0
 
     def state_of(self, connection: str) -> ConnectionState | None:
         """The state, or None for one that was never tried."""
@@ -82,6 +83,8 @@ class ConnectionStates:
 
     def is_unavailable(self, connection: str, now_ms: int) -> bool:
         """Whether it is down and must not be tried yet."""
+        if not self._down:
+            return False
         node = self._nodes.get(connection)
         return (
             node is not None
@@ -107,6 +110,11 @@ class ConnectionStates:
         return self._connecting > 0
 
     @property
+    def has_down(self) -> bool:
+        """Whether any connection is down."""
+        return self._down > 0
+
+    @property
     def has_ready(self) -> bool:
         """Whether any connection is ready."""
         return any(node.state is ConnectionState.READY for node in self._nodes.values())
@@ -120,13 +128,16 @@ class ConnectionStates:
         """An attempt begins; a broker that moved to another host begins without a past."""
         node = self._nodes.get(connection)
         if node is None or node.host != host:
+            if node is not None:
+                self._move(node, ConnectionState.CONNECTING)
+            else:
+                self._connecting += 1
             self._nodes[connection] = _NodeState(
                 host,
                 now_ms,
                 self.reconnect_backoff.backoff_ms(0),
                 self.setup_timeout.backoff_ms(0),
             )
-            self._connecting += node is None or node.state is not ConnectionState.CONNECTING
             return
         node.last_attempt_ms = now_ms
         self._move(node, ConnectionState.CONNECTING)
@@ -166,6 +177,9 @@ class ConnectionStates:
     def _move(self, node: _NodeState, state: ConnectionState) -> None:
         self._connecting += (state is ConnectionState.CONNECTING) - (
             node.state is ConnectionState.CONNECTING
+        )
+        self._down += (state is ConnectionState.DISCONNECTED) - (
+            node.state is ConnectionState.DISCONNECTED
         )
         node.state = state
 

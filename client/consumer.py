@@ -143,12 +143,12 @@ class Consumer:
         if self.threads.is_to_stall:
             return False
         wait = self.threads.application_wait
-        return self.calls.is_waiting_in_poll and wait is not None and wait.kind is WaitKind.NETWORK
+        return self.calls.polling.is_waiting and wait is not None and wait.kind is WaitKind.NETWORK
 
     @property
     def swallows_empty_polls(self) -> bool:
         """Whether the application hears of a poll only when it brings records."""
-        return self.calls.swallows_empty_polls
+        return self.calls.polling.swallows_empty_polls
 
     @property
     def in_flight(self) -> list[ClientRequest]:

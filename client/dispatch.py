@@ -20,7 +20,7 @@ from client.partitions import BrokerNode
 from client.settings import ConsumerConfig
 from client.threads import Threads
 from client.timers import NEVER, Clock, Timer, Wait, WaitKind, require_whole_ms
-from coordinator.protocol import Request
+from coordinator.protocol import HeartbeatRequest, Request
 
 #: No network wait is longer than this, nor than the heartbeat interval.
 MAX_POLL_TIMEOUT_MS = 5_000
@@ -37,6 +37,7 @@ class _Unsent:
 
 @define(eq=False)
 class _Completion:
+    request: Request
     future: RequestFuture[object]
     reply: object | None = None
     error: Exception | None = None
@@ -60,6 +61,8 @@ class ConsumerNetworkClient:
     wakeups_disabled: bool = False
     #: How many network passes were made; one that would do nothing is not.
     passes: int = 0
+    #: How many ends of requests were told, but for heartbeats, which only a membership minds.
+    ended: int = 0
     _wakeup: bool = False
     _unsent: dict[BrokerNode, deque[_Unsent]] = field(factory=dict)
     _completions: deque[_Completion] = field(factory=deque)
@@ -82,7 +85,7 @@ class ConsumerNetworkClient:
             request=request,
             created_ms=self.clock.now_ms,
             timeout_ms=self.config.request_timeout_ms if timeout_ms is None else timeout_ms,
-            on_end=lambda reply: self._on_end(future, reply),
+            on_end=lambda reply: self._on_end(request, future, reply),
         )
         self._unsent.setdefault(node, deque()).append(_Unsent(queued, future))
         self.network.channels.wake()
@@ -172,7 +175,10 @@ class ConsumerNetworkClient:
 
     async def poll_no_wakeup(self) -> None:
         """Make one pass without waiting and without looking for wakeups."""
-        await self.poll(self.clock.timer(0), wakeups=False)
+        if self._is_idle(self.clock.now_ms) and not self.threads.is_spinning():
+            self.network.channels.forget_wake()
+        else:
+            await self.poll(self.clock.timer(0), wakeups=False)
 
     async def poll_until_done(
         self, future: RequestFuture[Any], timer: Timer, *, wakeups: bool = True
@@ -261,17 +267,19 @@ class ConsumerNetworkClient:
                 self.network.send(queue.popleft().request, now_ms)
         return delay_ms
 
-    def _on_end(self, future: RequestFuture[object], reply: object | None) -> None:
+    def _on_end(
+        self, request: Request, future: RequestFuture[object], reply: object | None
+    ) -> None:
         error = DisconnectException() if reply is None else None
-        self._completions.append(_Completion(future, reply, error))
+        self._completions.append(_Completion(request, future, reply, error))
 
     async def _fire_completions(self) -> None:
-        fired = False
         while self._completions:
-            await self._completions.popleft().fire()
-            fired = True
-        if fired:
-            self.network.channels.wake()
+            completion = self._completions.popleft()
+            if not isinstance(completion.request, HeartbeatRequest):
+                self.ended += 1
+            await completion.fire()
+        self.network.channels.wake()
 
     def _handle_pending_disconnects(self) -> None:
         while self._pending_disconnects:
@@ -288,10 +296,14 @@ class ConsumerNetworkClient:
 
     def _fail_unsent(self, node: BrokerNode) -> None:
         for unsent in self._unsent.pop(node, ()):
-            self._completions.append(_Completion(unsent.future, None, DisconnectException()))
+            request, error = unsent.request.request, DisconnectException()
+            self._completions.append(_Completion(request, unsent.future, None, error))
 
     def _fail_expired(self, now_ms: int) -> None:
         for queue in self._unsent.values():
             while queue and now_ms - queue[0].request.created_ms > queue[0].request.timeout_ms:
+                late = queue.popleft()
                 error = TimeoutException("the request could not be sent in time")
-                self._completions.append(_Completion(queue.popleft().future, None, error))
+                self._completions.append(
+                    _Completion(late.request.request, late.future, None, error)
+                )

@@ -26,7 +26,7 @@ from client.messages import NO_NODE_ID, FetchPartition, FetchRequest, FetchRespo
 from client.metadata import ConsumerMetadata
 from client.partitions import BrokerNode, TopicPartition, broker_node
 from client.settings import ConsumerConfig
-from client.subscription import SubscriptionState
+from client.subscription import PartitionState, SubscriptionState
 from client.timers import Timer
 from coordinator.errors import ErrorCode
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
@@ -91,22 +91,22 @@ class Fetcher:
 
     def _wanted_by_node(self) -> dict[BrokerNode, WantedPartitions]:
         buffered = self.buffer.partitions
-        unbuffered = self.subscriptions.fetchable_partitions(buffered)
+        unbuffered = self.subscriptions.fetchable(buffered)
         if not unbuffered:
             return {}
         engaged = self._busy_nodes
         if buffered:
             engaged = engaged | self._nodes_of(buffered)
         wanted: dict[BrokerNode, WantedPartitions] = {}
-        for partition in unbuffered:
-            node = self._node_for(partition)
+        for partition, state in unbuffered:
+            node = self._node_for(partition, state)
             if node is None or node.id in engaged or self.client.is_unavailable(node):
                 continue
-            wanted.setdefault(node, {})[partition] = self._fetch_of(partition)
+            wanted.setdefault(node, {})[partition] = self._fetch_of(partition, state)
         return wanted
 
-    def _fetch_of(self, partition: TopicPartition) -> FetchPartition:
-        position = self.subscriptions.state(partition).position
+    def _fetch_of(self, partition: TopicPartition, state: PartitionState) -> FetchPartition:
+        position = state.position
         assert position is not None
         epoch = position.current_leader.epoch
         return FetchPartition(
@@ -120,12 +120,11 @@ class Fetcher:
 
     def _nodes_of(self, partitions: Collection[TopicPartition]) -> set[int]:
         fetchable = sorted(filter(self.subscriptions.is_fetchable, partitions))
-        nodes = map(self._node_for, fetchable)
+        nodes = (self._node_for(each, self.subscriptions.state(each)) for each in fetchable)
         return {node.id for node in nodes if node is not None}
 
-    def _node_for(self, partition: TopicPartition) -> BrokerNode | None:
+    def _node_for(self, partition: TopicPartition, state: PartitionState) -> BrokerNode | None:
         """The replica the leader sent us to, as long as it is online; else the leader."""
-        state = self.subscriptions.state(partition)
         assert state.position is not None
         leader = state.position.current_leader.leader
         if leader is None:

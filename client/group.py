@@ -43,6 +43,26 @@ class GroupClient:
         await self.commits.maybe_auto_commit_async(timer.current_ms)
         return True
 
+    def has_nothing_to_do(self, now_ms: int) -> bool:
+        """Whether a turn now, after one that found all in order and heard nothing since, is idle.
+
+        If so, the heartbeat thread hears of the poll, as it would in such a turn.
+        """
+        membership, commits = self.membership, self.commits
+        thread = membership.heartbeat_thread
+        if (
+            thread is None
+            or thread.failure is not None
+            or membership.rejoin_needed
+            or membership.join_future is not None
+            or membership.discovery.coordinator is None
+            or (commits.is_auto_commit and now_ms >= commits.auto_commit_timer.deadline_ms)
+        ):
+            return False
+        membership.poll_heartbeat(now_ms)
+        commits.auto_commit_timer.update(now_ms)
+        return True
+
     async def _be_a_member(self, timer: Timer) -> bool:
         if self.rebalancing.protocol is None:
             raise IllegalStateException("partition.assignment.strategy is empty")

@@ -24,6 +24,8 @@ _NOT_FENCED_HASH = 1237
 
 def filled(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:
     """The entries in the order of a map that was filled one by one."""
+    if len(entries) <= 1:
+        return dict(entries)
     buckets = _buckets_after_puts(len(entries))
     return {key: entries[key] for key in _in_buckets(entries, partition_hash, buckets)}
 

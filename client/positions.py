@@ -140,6 +140,8 @@ class Positions:
             error, self._validation_error = self._validation_error, None
             raise error
         self.look_at_leaders()
+        if self.subscriptions.has_all_fetch_positions:
+            return
         now_ms = self.client.clock.now_ms
         waiting = self._waiting(FetchState.AWAIT_VALIDATION, now_ms)
         by_node: dict[BrokerNode, dict[TopicPartition, FetchPosition]] = {}

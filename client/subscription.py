@@ -67,6 +67,15 @@ class PartitionState:
         return self.fetch_state is FetchState.FETCHING
 
     @property
+    def is_readable(self) -> bool:
+        """Whether there is a position to read from, and nothing against doing so."""
+        return (
+            self.fetch_state is FetchState.FETCHING
+            and not self.is_paused
+            and not self.is_pending_revocation
+        )
+
+    @property
     def should_initialize(self) -> bool:
         """Whether a committed offset is to be looked up."""
         return self.fetch_state is FetchState.INITIALIZING and not self.is_pending_revocation
@@ -146,6 +155,8 @@ class SubscriptionState:
     type: SubscriptionType = SubscriptionType.NONE
     subscription: frozenset[str] = frozenset()
     listener: RebalanceListener | None = None
+    #: Whether a leader has ever sent us to another replica.
+    has_read_from_followers: bool = False
     _group_subscription: frozenset[str] = frozenset()
     _pattern: re.Pattern[str] | None = None
     #: In the order in which partitions are fetched.
@@ -325,23 +336,19 @@ class SubscriptionState:
     def is_fetchable(self, partition: TopicPartition) -> bool:
         """Whether its records may be handed out; not if its topic was dropped from the list."""
         state = self._assignment.get(partition)
-        return state is not None and self._is_fetchable(partition, state)
+        return state is not None and state.is_readable and self._is_subscribed(partition)
 
-    def _is_fetchable(self, partition: TopicPartition, state: PartitionState) -> bool:
-        if (
-            state.fetch_state is not FetchState.FETCHING
-            or state.is_paused
-            or state.is_pending_revocation
-        ):
-            return False
+    def _is_subscribed(self, partition: TopicPartition) -> bool:
         return self.type is not SubscriptionType.AUTO_TOPICS or partition.topic in self.subscription
 
-    def fetchable_partitions(self, but: Collection[TopicPartition]) -> list[TopicPartition]:
-        """What may be fetched, in order, leaving some out."""
+    def fetchable(
+        self, but: Collection[TopicPartition]
+    ) -> list[tuple[TopicPartition, PartitionState]]:
+        """What may be fetched and how it stands, in order, leaving some out."""
         return [
-            partition
+            (partition, state)
             for partition, state in self._assignment.items()
-            if self._is_fetchable(partition, state) and partition not in but
+            if state.is_readable and partition not in but and self._is_subscribed(partition)
         ]
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:

@@ -42,10 +42,6 @@ class HeartbeatTurns:
     has_ended: bool = False
     is_notified: bool = False
 
-    def is_due(self, now_ms: int) -> bool:
-        """Whether it wants a turn now."""
-        return not self.has_ended and (self.is_notified or self.deadline_ms <= now_ms)
-
 
 @define(eq=False)
 class Threads:
@@ -57,6 +53,7 @@ class Threads:
     _wait: Wait | None = None
     _wait_is_locked: bool = False
     _on_end: Callable[[Any, BaseException | None], None] | None = None
+    #: Those that have not ended.
     _beats: list[HeartbeatTurns] = field(factory=list)
     _running_beat: HeartbeatTurns | None = None
     _order: int = 0
@@ -109,10 +106,9 @@ class Threads:
     @property
     def _next_due_ms(self) -> int:
         at_ms = NEVER if self._wait is None else self._wait.deadline_ms
-        if self._may_beat:
+        if self._application is None or not self._wait_is_locked:
             for beat in self._beats:
-                if not beat.has_ended:
-                    at_ms = min(at_ms, self.clock.now_ms if beat.is_notified else beat.deadline_ms)
+                at_ms = min(at_ms, self.clock.now_ms if beat.is_notified else beat.deadline_ms)
         return at_ms
 
     @property
@@ -227,15 +223,12 @@ class Threads:
         finally:
             self._lock_depth -= 1
 
-    @property
-    def _may_beat(self) -> bool:
-        return self._application is None or not self._wait_is_locked
-
     def _due_beat(self) -> HeartbeatTurns | None:
         now_ms = self.clock.now_ms
         first: HeartbeatTurns | None = None
         for beat in self._beats:
-            if beat.is_due(now_ms) and (first is None or beat.order < first.order):
+            is_due = beat.is_notified or beat.deadline_ms <= now_ms
+            if is_due and (first is None or beat.order < first.order):
                 first = beat
         return first
 
@@ -247,7 +240,7 @@ class Threads:
         try:
             wait = beat.coroutine.send(None)
         except StopIteration:
-            beat.has_ended, beat.deadline_ms = True, NEVER
+            beat.has_ended = True
             self._beats.remove(beat)
         else:
             self._order += 1
@@ -261,11 +254,13 @@ class Threads:
         """Run everything that can run at this instant."""
         while not self._stalls or self._runs_from(self.clock.now_ms) == self.clock.now_ms:
             wait = self._wait
-            if wait is not None and wait.is_over(self.clock.now_ms):
+            if wait is not None and (wait.deadline_ms <= self.clock.now_ms or wait.has_news()):
                 self.count_turn()
                 self._run_application()
                 continue
-            beat = self._due_beat() if self._may_beat else None
+            if self._application is not None and self._wait_is_locked:
+                return
+            beat = self._due_beat()
             if beat is None:
                 return
             self._run_beat(beat)

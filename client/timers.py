@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from enum import Enum
-from typing import Any
+from typing import Any, NoReturn
 
 from attrs import define
 
@@ -26,6 +26,11 @@ def require_whole_ms(duration_ms: int) -> None:
         raise TypeError(f"a time must be a whole number of milliseconds, not {duration_ms!r}")
 
 
+def _refuse(timeout_ms: int) -> NoReturn:
+    require_whole_ms(timeout_ms)
+    raise IllegalArgumentException(f"a time limit must not be negative, not {timeout_ms}")
+
+
 @define(eq=False)
 class Clock:
     """The consumer's time in milliseconds; its host moves it, nobody else."""
@@ -34,9 +39,11 @@ class Clock:
 
     def timer(self, timeout_ms: int) -> Timer:
         """A timer that starts now."""
-        timer = Timer(self, self.now_ms, self.now_ms, NEVER, timeout_ms)
-        timer.reset(timeout_ms)
-        return timer
+        now_ms = self.now_ms
+        if type(timeout_ms) is not int or timeout_ms < 0:
+            _refuse(timeout_ms)
+        deadline_ms = now_ms + timeout_ms
+        return Timer(self, now_ms, now_ms, min(deadline_ms, NEVER), timeout_ms)
 
 
 @define(eq=False)
@@ -72,9 +79,8 @@ class Timer:
 
     def reset(self, timeout_ms: int) -> None:
         """Begin anew at the time of the last update; a negative limit is refused, as in Kafka."""
-        if timeout_ms < 0:
-            raise IllegalArgumentException(f"a time limit must not be negative, not {timeout_ms}")
-        require_whole_ms(timeout_ms)
+        if type(timeout_ms) is not int or timeout_ms < 0:
+            _refuse(timeout_ms)
         self.timeout_ms = timeout_ms
         self.start_ms = self.current_ms
         self.deadline_ms = min(NEVER, self.current_ms + timeout_ms)
@@ -100,15 +106,11 @@ def _no_news() -> bool:
 
 @define(eq=False)
 class Wait:
-    """What a coroutine of the consumer yields: until when it waits, and for what."""
+    """What a coroutine of the consumer yields: until when it waits, or for which news."""
 
     kind: WaitKind
     deadline_ms: int
     has_news: Callable[[], bool] = _no_news
-
-    def is_over(self, now_ms: int) -> bool:
-        """Whether the time has come, or the news."""
-        return self.deadline_ms <= now_ms or self.has_news()
 
     def __await__(self) -> Generator[Wait, Any, None]:
         yield self

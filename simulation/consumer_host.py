@@ -256,7 +256,7 @@ class ConsumerHost(ConsumerBook):
             self._carry_out(fact)
         if self.machine is None:
             return
-        if self._in_hand and self.machine.calls.is_waiting_in_poll:
+        if self._in_hand and self.machine.calls.polling.is_waiting:
             self._put_down()
         self._look_at_ownership()
         if not self.is_paused:

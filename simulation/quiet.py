@@ -147,8 +147,9 @@ class Lulls:
                 return False
             fetched.update((each.topic, each.partition) for each in idle.message.wanted)
         # What is not being fetched will be, once its broker can be reached again.
-        wanted = machine.calls.subscriptions.fetchable_partitions(())
-        return fetched.issuperset(wanted) and not machine.calls.client.has_unsent
+        wanted = machine.calls.subscriptions.fetchable(())
+        is_all = fetched.issuperset(partition for partition, _ in wanted)
+        return is_all and not machine.calls.client.has_unsent
 
     def _knows_the_cluster(self, host: ConsumerHost, machine: Consumer, group: GroupClient) -> bool:
         """Whether a look at metadata would bring nothing new."""

@@ -136,9 +136,34 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/subscription.py",
-        line="or state.is_pending_revocation",
+        line="and not self.is_pending_revocation",
         faulty="",
         says="Partitions are read on while they are being given up.",
+        inside="is_readable",
+    ),
+    Fault(
+        file="client/polling.py",
+        line="looked_at == self._news",
+        faulty="looked_at",
+        says="A poll goes on waiting though something was heard.",
+    ),
+    Fault(
+        file="client/polling.py",
+        line="and not self.client.network.states.has_down",
+        faulty="",
+        says="A poll does not look again for brokers that could not be reached.",
+    ),
+    Fault(
+        file="client/group.py",
+        line="or membership.rejoin_needed",
+        faulty="",
+        says="A poll goes on waiting though a heartbeat has told of a rebalance.",
+    ),
+    Fault(
+        file="client/dispatch.py",
+        line="if not isinstance(completion.request, HeartbeatRequest):",
+        faulty="if isinstance(completion.request, HeartbeatRequest):",
+        says="Only answers to heartbeats make a poll look round again.",
     ),
     Fault(
         file="client/positions.py",

@@ -1,0 +1,150 @@
+"""What one `poll` does, round by round: the group, the positions, the fetches, then the wait.
+
+A round that could find nothing new is not made: where all was in order and nothing has been heard
+since but answers to heartbeats, only the wait goes on.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from client.collecting import Collected
+from client.dispatch import ConsumerNetworkClient
+from client.fetching import Fetcher
+from client.group import GroupClient
+from client.metadata import ConsumerMetadata
+from client.positions import Positions
+from client.settings import ConsumerConfig
+from client.subscription import SubscriptionState
+from client.timers import NEVER, Clock, Timer
+
+
+@define(eq=False, kw_only=True, repr=False)
+class PollLoop:
+    """The rounds of a consumer's polls."""
+
+    config: ConsumerConfig
+    clock: Clock
+    client: ConsumerNetworkClient
+    metadata: ConsumerMetadata
+    subscriptions: SubscriptionState
+    fetcher: Fetcher
+    positions: Positions
+    group: GroupClient | None
+    #: Whether a poll is in its network wait, with nothing else left to do.
+    is_waiting: bool = False
+    #: Whether the poll under way is one whose empty outcome nobody hears of.
+    swallows_empty_polls: bool = False
+    _has_all_positions: bool = field(default=False, init=False)
+    #: Whether the group, if there is one, wants nothing of the poll under way.
+    _is_in_order: bool = field(default=False, init=False)
+
+    async def collect(self, timer: Timer) -> Collected | None:
+        """What there is to hand out, as soon as there is any; None after the time."""
+        looked_at: tuple[int, int] | None = None
+        while True:
+            self.client.maybe_trigger_wakeup()
+            passes = self.client.passes
+            if looked_at is not None and self._is_unchanged(looked_at, timer.current_ms):
+                await self._wait(timer, self._wait_ms(timer), passes)
+                collected = self.fetcher.collect()
+            else:
+                looked_at = self._news
+                collected = await self._look_round(timer, passes)
+                if not self._is_settled:
+                    looked_at = None
+            if not collected.is_empty:
+                # The next records are on their way while the application handles these.
+                if await self._send_fetches() > 0 or self.client.has_any_pending:
+                    await self.client.transmit_sends()
+                return collected
+            if timer.is_expired:
+                return None
+
+    async def update_positions(self, timer: Timer) -> bool:
+        """Find a position for every partition; False if committed offsets took too long."""
+        await self.positions.validate_if_needed()
+        self._has_all_positions = self.subscriptions.has_all_fetch_positions
+        if self._has_all_positions:
+            return True
+        if self.group is not None and not await self.group.committed.initialize_positions(timer):
+            return False
+        self.subscriptions.reset_initializing_positions()
+        await self.positions.reset_if_needed()
+        return True
+
+    # --- one round --------------------------------------------------------------------------------
+
+    async def _look_round(self, timer: Timer, passes: int) -> Collected:
+        """Do what there is to do, and wait for records; `passes` had been made before."""
+        self._is_in_order = self.group is None or await self.group.poll(timer)
+        if self._is_in_order:
+            await self.update_positions(timer)
+        wait_ms = self._wait_ms(timer)
+        collected = self.fetcher.collect()
+        if not collected.is_empty:
+            return collected
+        await self._send_fetches()
+        if not self._has_all_positions:
+            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
+        await self._wait(timer, wait_ms, passes)
+        return self.fetcher.collect()
+
+    async def _send_fetches(self) -> int:
+        self.positions.look_at_leaders()
+        return await self.fetcher.send_fetches()
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether the last look round found nothing amiss."""
+        return self._is_in_order and self._has_all_positions
+
+    @property
+    def _news(self) -> tuple[int, int]:
+        """What rises with all that may make a round do something else than the one before."""
+        return self.client.ended, self.metadata.update_version
+
+    def _is_unchanged(self, looked_at: tuple[int, int], now_ms: int) -> bool:
+        """Whether to look round again would be idle: all was in order, and nothing was heard.
+
+        A connection that is down comes back by time alone, and a replica is left by time alone.
+        """
+        return (
+            looked_at == self._news
+            and not self.client.network.states.has_down
+            and not self.subscriptions.has_read_from_followers
+            and (self.group is None or self.group.has_nothing_to_do(now_ms))
+        )
+
+    # --- the wait ---------------------------------------------------------------------------------
+
+    @property
+    def _is_endless(self) -> bool:
+        """Whether the wait need not end for a poll that nobody hears of."""
+        return self.swallows_empty_polls and self._is_settled
+
+    def _wait_ms(self, timer: Timer) -> int:
+        """How long until this poll is over, or something else is due."""
+        wait_ms = NEVER if self._is_endless else timer.remaining_ms
+        if self.group is not None:
+            wait_ms = min(wait_ms, self.group.time_to_next_poll_ms(timer.current_ms))
+        return wait_ms
+
+    async def _wait(self, timer: Timer, wait_ms: int, passes: int) -> None:
+        """Wait for news, or let so much time pass."""
+        poll_timer = self.clock.timer(wait_ms)
+        # Where nothing has been heard since the poll looked round, looking round again is idle.
+        comes_back = self._is_settled and passes == self.client.passes
+        self.is_waiting = True
+        try:
+            await self.client.poll(poll_timer, self._should_block, comes_back=comes_back)
+        finally:
+            self.is_waiting = False
+        timer.update(poll_timer.current_ms)
+        if self._is_endless:
+            if self.group is not None:
+                self.group.membership.heartbeat.polled_every(timer.timeout_ms, timer.current_ms)
+            timer.reset(timer.timeout_ms)  # As if a poll had ended just now and the next begun.
+
+    def _should_block(self) -> bool:
+        return not self.fetcher.has_available_fetches
