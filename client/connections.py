@@ -51,9 +51,10 @@ class ConnectionStates:
     reconnect_backoff: ExponentialBackoff
     setup_timeout: ExponentialBackoff
     _nodes: dict[str, _NodeState] = field(factory=dict)
-    #: How many connections are being opened, and how many are down.
+    #: How many connections are being opened.
     _connecting: int = 0
-    _down: int = 0
+    #: From when on every connection that is down may be tried again.
+    backs_off_until_ms: int = LONG_AGO
 
     def state_of(self, connection: str) -> ConnectionState | None:
         """The state, or None for one that was never tried."""
@@ -83,7 +84,7 @@ class ConnectionStates:
 
     def is_unavailable(self, connection: str, now_ms: int) -> bool:
         """Whether it is down and must not be tried yet."""
-        if not self._down:
+        if now_ms >= self.backs_off_until_ms:
             return False
         node = self._nodes.get(connection)
         return (
@@ -110,11 +111,6 @@ class ConnectionStates:
         return self._connecting > 0
 
     @property
-    def has_down(self) -> bool:
-        """Whether any connection is down."""
-        return self._down > 0
-
-    @property
     def has_ready(self) -> bool:
         """Whether any connection is ready."""
         return any(node.state is ConnectionState.READY for node in self._nodes.values())
@@ -128,16 +124,13 @@ class ConnectionStates:
         """An attempt begins; a broker that moved to another host begins without a past."""
         node = self._nodes.get(connection)
         if node is None or node.host != host:
-            if node is not None:
-                self._move(node, ConnectionState.CONNECTING)
-            else:
-                self._connecting += 1
             self._nodes[connection] = _NodeState(
                 host,
                 now_ms,
                 self.reconnect_backoff.backoff_ms(0),
                 self.setup_timeout.backoff_ms(0),
             )
+            self._connecting += node is None or node.state is not ConnectionState.CONNECTING
             return
         node.last_attempt_ms = now_ms
         self._move(node, ConnectionState.CONNECTING)
@@ -155,6 +148,8 @@ class ConnectionStates:
         node = self._nodes[connection]
         node.last_attempt_ms = now_ms
         node.reconnect_backoff_ms = self.reconnect_backoff.backoff_ms(node.failed_attempts)
+        until_ms = now_ms + node.reconnect_backoff_ms
+        self.backs_off_until_ms = max(self.backs_off_until_ms, until_ms)
         node.failed_attempts += 1
         if node.state is ConnectionState.CONNECTING:
             node.failed_connect_attempts += 1
@@ -177,9 +172,6 @@ class ConnectionStates:
     def _move(self, node: _NodeState, state: ConnectionState) -> None:
         self._connecting += (state is ConnectionState.CONNECTING) - (
             node.state is ConnectionState.CONNECTING
-        )
-        self._down += (state is ConnectionState.DISCONNECTED) - (
-            node.state is ConnectionState.DISCONNECTED
         )
         node.state = state
 

@@ -42,12 +42,7 @@ class Discovery:
 
     def check_and_get(self) -> BrokerNode | None:
         """The coordinator; one whose connection failed and backs off is no longer it."""
-        known = self.coordinator
-        if (
-            known is not None
-            and self.client.network.states.has_down
-            and self.client.is_unavailable(known)
-        ):
+        if self.coordinator is not None and self.client.is_unavailable(self.coordinator):
             self.mark_unknown(is_disconnected=True)
         return self.coordinator
 

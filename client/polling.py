@@ -6,6 +6,8 @@ since but answers to heartbeats, only the wait goes on.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from attrs import define, field
 
 from client.collecting import Collected
@@ -17,6 +19,14 @@ from client.positions import Positions
 from client.settings import ConsumerConfig
 from client.subscription import SubscriptionState
 from client.timers import NEVER, Clock, Timer
+
+
+class _Look(NamedTuple):
+    """When a round began, and what rises with all that may make the next one do something else."""
+
+    at_ms: int
+    ended: int
+    update_version: int
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -41,18 +51,16 @@ class PollLoop:
 
     async def collect(self, timer: Timer) -> Collected | None:
         """What there is to hand out, as soon as there is any; None after the time."""
-        looked_at: tuple[int, int] | None = None
+        look: _Look | None = None
         while True:
             self.client.maybe_trigger_wakeup()
             passes = self.client.passes
-            if looked_at is not None and self._is_unchanged(looked_at, timer.current_ms):
+            if look is not None and self._is_idle(look, timer.current_ms):
                 await self._wait(timer, self._wait_ms(timer), passes)
                 collected = self.fetcher.collect()
             else:
-                looked_at = self._news
+                look = self._look(timer.current_ms)
                 collected = await self._look_round(timer, passes)
-                if not self._is_settled:
-                    looked_at = None
             if not collected.is_empty:
                 # The next records are on their way while the application handles these.
                 if await self._send_fetches() > 0 or self.client.has_any_pending:
@@ -85,8 +93,6 @@ class PollLoop:
         if not collected.is_empty:
             return collected
         await self._send_fetches()
-        if not self._has_all_positions:
-            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
         await self._wait(timer, wait_ms, passes)
         return self.fetcher.collect()
 
@@ -99,19 +105,21 @@ class PollLoop:
         """Whether the last look round found nothing amiss."""
         return self._is_in_order and self._has_all_positions
 
-    @property
-    def _news(self) -> tuple[int, int]:
-        """What rises with all that may make a round do something else than the one before."""
-        return self.client.ended, self.metadata.update_version
+    def _look(self, now_ms: int) -> _Look:
+        return _Look(now_ms, self.client.ended, self.metadata.update_version)
 
-    def _is_unchanged(self, looked_at: tuple[int, int], now_ms: int) -> bool:
-        """Whether to look round again would be idle: all was in order, and nothing was heard.
+    def _is_idle(self, look: _Look, now_ms: int) -> bool:
+        """Whether to look round again would find what this look has found: all in order.
 
-        A connection that is down comes back by time alone, and a replica is left by time alone.
+        By time alone a position may be asked for again, a connection that is down be tried again
+        and a replica be left.
         """
         return (
-            looked_at == self._news
-            and not self.client.network.states.has_down
+            self._is_in_order
+            and self.client.ended == look.ended
+            and self.metadata.update_version == look.update_version
+            and (self._has_all_positions or now_ms < self.subscriptions.next_retry_ms)
+            and self.client.network.states.backs_off_until_ms <= look.at_ms
             and not self.subscriptions.has_read_from_followers
             and (self.group is None or self.group.has_nothing_to_do(now_ms))
         )
@@ -128,6 +136,8 @@ class PollLoop:
         wait_ms = NEVER if self._is_endless else timer.remaining_ms
         if self.group is not None:
             wait_ms = min(wait_ms, self.group.time_to_next_poll_ms(timer.current_ms))
+        if not self._has_all_positions:
+            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
         return wait_ms
 
     async def _wait(self, timer: Timer, wait_ms: int, passes: int) -> None:

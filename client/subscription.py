@@ -24,6 +24,7 @@ from client.partitions import (
 )
 from client.reset import ResetStrategy, ResetType
 from client.states import FETCH_MOVES, FetchState
+from client.timers import LONG_AGO, NEVER
 
 
 class SubscriptionType(Enum):
@@ -332,6 +333,18 @@ class SubscriptionState:
             if state.fetch_state is not FetchState.FETCHING:
                 return False
         return True
+
+    @property
+    def next_retry_ms(self) -> int:
+        """When a position that is missing may next be asked for; never, if none is missing."""
+        return min(
+            (
+                LONG_AGO if state.next_retry_ms is None else state.next_retry_ms
+                for state in self._assignment.values()
+                if state.fetch_state is not FetchState.FETCHING
+            ),
+            default=NEVER,
+        )
 
     def is_fetchable(self, partition: TopicPartition) -> bool:
         """Whether its records may be handed out; not if its topic was dropped from the list."""

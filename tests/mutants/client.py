@@ -143,15 +143,21 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/polling.py",
-        line="looked_at == self._news",
-        faulty="looked_at",
+        line="and self.client.ended == look.ended",
+        faulty="",
         says="A poll goes on waiting though something was heard.",
     ),
     Fault(
         file="client/polling.py",
-        line="and not self.client.network.states.has_down",
+        line="and self.client.network.states.backs_off_until_ms <= look.at_ms",
         faulty="",
         says="A poll does not look again for brokers that could not be reached.",
+    ),
+    Fault(
+        file="client/polling.py",
+        line="and (self._has_all_positions or now_ms < self.subscriptions.next_retry_ms)",
+        faulty="",
+        says="A poll does not ask again for a position that is missing.",
     ),
     Fault(
         file="client/group.py",
