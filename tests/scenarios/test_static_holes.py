@@ -1,4 +1,4 @@
-"""Two holes of Kafka's own around static members, which the checkers excuse (docs/measures.md)."""
+"""Three holes of Kafka's own around static members that checkers excuse (docs/measures.md)."""
 
 from __future__ import annotations
 
@@ -78,3 +78,49 @@ def test_partitions_that_were_overlooked_are_found_with_the_next_change():
     sim.run_for("1m")
 
     assert {row.partition for row in of_kind(sim, "partition_assigned")} == {0, 1, 2, 3}
+
+
+def a_static_member_that_dies_between_two_rounds() -> Simulation:
+    """Eva is told to give two partitions up, and crashes on her way back into the group."""
+    sim = Simulation(seed=7)
+    sim.topic("orders", partitions=4)
+    settings = {"partition.assignment.strategy": "cooperative-sticky"}
+    sim.consumers("checkout", "eva", topics=["orders"], settings=settings, static=True)
+    sim.run_until_stable("checkout")
+
+    def is_told(row: Row) -> bool:
+        is_of_eva = row.client == "eva" and row.generation == 2
+        return is_of_eva and row.kind == "reply_sent" and row.request == "SyncGroup"
+
+    sim.when(is_told, lambda: sim.crash("eva"))
+    sim.consumers("checkout", "bea", topics=["orders"], settings=settings)
+    sim.run_for("20s")
+    sim.restart("eva")
+    sim.run_for("10m")
+    return sim
+
+
+def test_what_a_static_member_was_to_give_up_has_no_owner_if_it_dies_before_the_second_round():
+    sim = a_static_member_that_dies_between_two_rounds()
+    sim.end()
+
+    back = max(row.seq for row in of_kind(sim, "consumer_started") if row.client == "eva")
+    owned = {row.partition for row in of_kind(sim, "partition_assigned") if row.seq > back}
+    assert len(owned) == 2
+    assert [row for row in of_kind(sim, "partition_assigned") if row.client == "bea"] == []
+    assert check(sim.events, patience=sim.patience()) == ()
+
+
+def test_what_was_to_be_given_up_finds_an_owner_with_the_next_rebalance():
+    sim = a_static_member_that_dies_between_two_rounds()
+
+    settings = {"partition.assignment.strategy": "cooperative-sticky"}
+    sim.consumers("checkout", "cat", topics=["orders"], settings=settings)
+    sim.run_until_stable("checkout")
+    sim.run_for("1m")
+
+    owners: dict[int | None, str | None] = {}
+    for row in of_kind(sim, "partition_assigned", "partition_revoked", "partition_lost"):
+        owners[row.partition] = row.client if row.kind == "partition_assigned" else None
+    assert set(owners) == {0, 1, 2, 3}
+    assert None not in owners.values()
