@@ -103,7 +103,8 @@ class ConnectionStates:
 
     def is_ready(self, connection: str) -> bool:
         """Whether requests can go out on it."""
-        return self.state_of(connection) is ConnectionState.READY
+        node = self._nodes.get(connection)
+        return node is not None and node.state is ConnectionState.READY
 
     @property
     def has_connecting(self) -> bool:

@@ -79,11 +79,9 @@ class Consumer:
         """
         self._advance(now_ms)
         network = self.calls.client.network
-        channel = network.channels.get(connection)
-        in_flight = network.in_flight(connection)
-        if channel is None or len(in_flight) <= len(channel.inbound):
+        oldest = network.oldest_unanswered(connection)
+        if oldest is None:
             raise UnknownRequest(f"nothing unanswered is in flight on {connection}")
-        oldest = in_flight[len(channel.inbound)].request
         if to is not None and oldest is not to:
             raise UnknownRequest(f"{oldest} is unanswered on {connection} before {to}")
         network.channels.arrive(connection, reply)

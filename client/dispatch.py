@@ -158,10 +158,12 @@ class ConsumerNetworkClient:
         self.passes += 1
         if self._completions:
             await self._fire_completions()
-        self._handle_pending_disconnects()
+        if self._pending_disconnects:
+            self._handle_pending_disconnects()
         await self.network.poll(self._timeout_ms(timer, should_block), timer.current_ms)
         timer.update()
-        self._check_disconnects()
+        if self._unsent:
+            self._check_disconnects()
         if wakeups:
             self.maybe_trigger_wakeup()
         if self._unsent:
@@ -261,7 +263,7 @@ class ConsumerNetworkClient:
         states = self.network.states
         for node in filled_with_nodes(self._unsent):
             queue = self._unsent[node]
-            if queue:
+            if queue and not states.is_ready(node.connection):
                 delay_ms = min(delay_ms, states.connection_delay_ms(node.connection, now_ms))
             while queue and self.network.ready(node, now_ms):
                 self.network.send(queue.popleft().request, now_ms)
@@ -288,8 +290,6 @@ class ConsumerNetworkClient:
             self.network.disconnect(node.connection)
 
     def _check_disconnects(self) -> None:
-        if not self._unsent:
-            return
         for node in filled_with_nodes(self._unsent):
             if self.network.states.is_disconnected(node.connection):
                 self._fail_unsent(node)

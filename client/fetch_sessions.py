@@ -32,7 +32,7 @@ class SessionPlace:
 
     def next(self) -> SessionPlace:
         """The place after one more incremental request."""
-        return evolve(self, epoch=1 if self.epoch == _EPOCH_MAX else self.epoch + 1)
+        return SessionPlace(self.session_id, 1 if self.epoch == _EPOCH_MAX else self.epoch + 1)
 
     def closing(self) -> SessionPlace:
         """The place that ends the session."""

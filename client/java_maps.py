@@ -67,7 +67,7 @@ def filled_with_numbers(numbers: Iterable[int]) -> list[int]:
 def filled_with_nodes(nodes: Iterable[BrokerNode]) -> list[BrokerNode]:
     """Brokers in the order of a map that was filled one by one."""
     distinct = list(dict.fromkeys(nodes))
-    if len(distinct) == 1:
+    if len(distinct) <= 1:
         return distinct
     return _in_buckets(distinct, _node_hash, _buckets_after_puts(len(distinct)))
 
@@ -75,13 +75,15 @@ def filled_with_nodes(nodes: Iterable[BrokerNode]) -> list[BrokerNode]:
 def computed_for_nodes(nodes: Iterable[BrokerNode]) -> list[BrokerNode]:
     """Brokers in the order of a map to which each was added by `computeIfAbsent`: at the head."""
     distinct = list(dict.fromkeys(nodes))
-    if len(distinct) == 1:
+    if len(distinct) <= 1:
         return distinct
     return _in_buckets(reversed(distinct), _node_hash, _buckets_after_puts(len(distinct)))
 
 
 def converted_nodes(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
     """Brokers put one by one into a map that was made for their number, and had to grow."""
+    if len(nodes) <= 1:
+        return list(nodes)
     return _in_buckets(nodes, _node_hash, _buckets_made_for(len(nodes)))
 
 

@@ -112,6 +112,13 @@ class NetworkClient:
             return list(self._in_flight.get(connection, ()))
         return [request for queue in self._in_flight.values() for request in queue]
 
+    def oldest_unanswered(self, connection: str) -> Request | None:
+        """The request whose answer comes next on this connection."""
+        channel, sent = self.channels.get(connection), self._in_flight.get(connection, ())
+        if channel is None or len(sent) <= len(channel.inbound):
+            return None
+        return sent[len(channel.inbound)].request
+
     def has_in_flight(self, connection: str) -> bool:
         """Whether some request on this connection has not ended."""
         return bool(self._in_flight.get(connection))

@@ -101,8 +101,10 @@ def _merge_topics(answers: Iterable[Any]) -> tuple[Any, ...]:
         for topic in answer.topics:
             key = (topic.name, getattr(topic, "topic_id", ""))
             before = merged.get(key)
-            rows = topic.partitions if before is None else before.partitions + topic.partitions
-            merged[key] = evolve(topic, partitions=rows)
+            if before is None:
+                merged[key] = topic
+            else:
+                merged[key] = evolve(topic, partitions=before.partitions + topic.partitions)
     return tuple(merged.values())
 
 

@@ -291,7 +291,7 @@ class ConsumerBook:
         if machine is None:
             return
         owned = machine.calls.subscriptions.assigned_partitions
-        if owned == self._owned:
+        if owned is self._owned or owned == self._owned:
             return
         before, after = set(self._owned), set(owned)
         self._owned = owned
