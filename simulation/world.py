@@ -440,7 +440,7 @@ def _require_pattern(pattern: str) -> None:
     require_name("pattern", pattern)
     try:
         re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError) as error:
         raise ValueError(
             f"pattern must be a regular expression, not {pattern!r}: {error}"
         ) from error

@@ -26,8 +26,9 @@ from simulation.scenarios.crews import Person, roster_of
 from simulation.scenarios.disturbances import AddPartitions, CreateTopic, MoveCoordinator
 from simulation.scenarios.expectations import group_of
 from simulation.scenarios.limits import Limits
-from simulation.scenarios.mistakes import Path, Unknown, Wrong, unknown
+from simulation.scenarios.mistakes import Path, Unknown, Wrong, shown, unknown
 from simulation.scenarios.parts import App, Group
+from simulation.scenarios.patterns import TooManySteps, Uncountable, steps_of
 from simulation.scenarios.python_names import import_problem
 from simulation.scenarios.script import Entry, On
 from simulation.scenarios.settings import ASSIGNORS, is_python
@@ -68,7 +69,12 @@ class _Check:
     allow_python: bool
     groups: tuple[str, ...] = field(init=False)
     topics: tuple[str, ...] = field(init=False)
+    #: Topics that there will be, without those that could not be read.
+    readable: tuple[str, ...] = field(init=False)
     people: dict[str, Person] = field(factory=dict, init=False)
+    patterns: set[str] = field(factory=set, init=False)
+    #: What it takes to match them.
+    steps: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Know the names."""
@@ -76,11 +82,9 @@ class _Check:
         made = [entry.do.name for entry in scenario.script if isinstance(entry.do, CreateTopic)]
         given = _names_in(self.data, "groups")
         self.groups = tuple(dict.fromkeys([*scenario.groups, *given]))
-        self.topics = tuple(
-            dict.fromkeys(
-                [*scenario.cluster.topics, *_names_in(self.data, "cluster", "topics"), *made]
-            )
-        )
+        self.readable = tuple(dict.fromkeys([*scenario.cluster.topics, *made]))
+        given = _names_in(self.data, "cluster", "topics")
+        self.topics = tuple(dict.fromkeys([*scenario.cluster.topics, *given, *made]))
 
     def findings(self) -> Iterator[Finding]:
         """Everything but names that may stand where nothing could be read."""
@@ -187,11 +191,26 @@ class _Check:
                 yield from self._app((*place, "app"), each.app)
 
     def _pattern(self, path: Path, pattern: str | None) -> Iterator[Finding]:
+        if not pattern or pattern in self.patterns:
+            return
+        self.patterns.add(pattern)
+        found, place = f"found {shown(pattern)}", (*path, "pattern")
+        most_chars, most_steps = self.limits.pattern_chars, self.limits.pattern_steps
+        if len(pattern) > most_chars:
+            yield place, Wrong(found, f"{_at_most(most_chars)} characters long")
+            return
+        # Where one takes too long already, the others are only read: counting takes time as well.
+        names = () if self.steps > most_steps else self.readable
         try:
-            re.compile(pattern or "")
+            self.steps += steps_of(pattern, names, most_steps - self.steps)
         except re.error as error:
-            wrong = Wrong(f"found {pattern!r}", f"must be a regular expression: {error}")
-            yield (*path, "pattern"), wrong
+            yield place, Wrong(found, f"must be a regular expression: {error}")
+        except Uncountable as error:
+            yield place, Wrong(f"{found}, but {error}", _WITHOUT)
+        except TooManySteps:
+            self.steps = most_steps + 1
+            takes = f"which takes more than {most_steps} steps to match the topics' names"
+            yield place, Wrong(f"{found}, {takes}", _SIMPLER)
 
     def _settings(self, path: Path, person: Person) -> Iterator[Finding]:
         """What Kafka's consumer refuses to be built with."""
@@ -352,6 +371,8 @@ class _Check:
 
 
 _LISTED_MAX = 20
+_WITHOUT = "must do without, so that one can tell how long it takes to match"
+_SIMPLER = "must be simpler: no repetition within another, and few one after the other"
 #: Where a file names things.
 _NAMED_AT: Mapping[str, Path] = {"topic": ("cluster", "topics"), "group": ("groups",)}
 

@@ -21,6 +21,9 @@ class Limits:
     brokers: int = field(default=100, validator=ge(1))
     members: int = field(default=2_000, validator=ge(1))
     partitions: int = field(default=20_000, validator=ge(1))
+    #: Characters of a pattern, and steps to match all topics' names with all patterns.
+    pattern_chars: int = field(default=250, validator=ge(1))
+    pattern_steps: int = field(default=500_000, validator=ge(1))
     #: Rows of the recording.
     events: int = field(default=5_000_000, validator=ge(1))
 
