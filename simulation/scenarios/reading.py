@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from simulation.scenarios.checking import check
 from simulation.scenarios.documents import Change, Document, parse
@@ -47,22 +47,113 @@ def document_of(path: FilePath, limits: Limits) -> Document:
     return document
 
 
-def read(
-    document: Document, kind: type[Scenario], *, limits: Limits, allow_python: bool
-) -> Scenario:
-    """The scenario, if it and all its variants can be played; else every mistake in them."""
-    scenario, mistakes = _read_one(document, kind, limits=limits, allow_python=allow_python)
-    known = set(map(_key, mistakes))
-    for name, changes in _variants_of(document.data)[: limits.variants]:
-        for mistake in _mistakes_of_variant(
-            document, name, changes, kind, limits=limits, allow_python=allow_python
-        ):
-            if _key(mistake) not in known:
-                known.add(_key(mistake))
-                mistakes.append(mistake)
-    if mistakes or scenario is None:
-        raise ScenarioError(sorted(mistakes, key=lambda mistake: mistake.line or 0))
-    return scenario
+@frozen(kw_only=True)
+class Reader:
+    """Who reads documents: as what, up to which sizes, and whether they may name code to run."""
+
+    kind: type[Scenario]
+    limits: Limits
+    allow_python: bool
+
+    def read(self, document: Document) -> Scenario:
+        """The scenario, if it and all its variants can be played; else every mistake in them."""
+        scenario, mistakes = self.read_one(document)
+        known = set(map(_key, mistakes))
+        for name, changes in _variants_of(document.data)[: self.limits.variants]:
+            for mistake in self._mistakes_of_variant(document, name, changes):
+                if _key(mistake) not in known:
+                    known.add(_key(mistake))
+                    mistakes.append(mistake)
+        if mistakes or scenario is None:
+            raise ScenarioError(sorted(mistakes, key=lambda mistake: mistake.line or 0))
+        return scenario
+
+    def read_one(self, document: Document) -> tuple[Scenario | None, list[Mistake]]:
+        """The scenario without its variants, as far as it can be read, and every mistake in it."""
+        found = structure(document, self.kind)
+        mistakes = found.mistakes
+        if found.value is not None:
+            findings = check(
+                found.value,
+                data=document.data,
+                unread=[mistake.place for mistake in mistakes],
+                limits=self.limits,
+                allow_python=self.allow_python,
+            )
+            for path, wrong in findings:
+                place = found.place_of((*path, *wrong.at))
+                mistakes.append(document.mistake(place, wrong.found, wrong.allowed, wrong.nearest))
+        return found.value, mistakes
+
+    def _mistakes_of_variant(
+        self, document: Document, name: str, changes: Mapping[str, Any]
+    ) -> list[Mistake]:
+        asked = in_variant(document, name)
+        changed, mistakes = with_changes(without_variants(document), changes, asked)
+        _, found = self.read_one(changed)
+        return mistakes + found
+
+
+@frozen(kw_only=True)
+class Overriding:
+    """A document that is to have other values, in whichever of these variants."""
+
+    document: Document
+    variants: Mapping[str, Mapping[str, Any]]
+    #: What mistakes call another value, such as --set.
+    called: str
+    reader: Reader
+
+    def scenario(self, overrides: Mapping[str, Any]) -> Scenario:
+        """The scenario with other values; each variant is tried with them.
+
+        One with variants need not be able to take the changes without them. A mistake is told of
+        those values without which it would not be one.
+        """
+        try:
+            return self._tried(overrides)
+        except ScenarioError as error:
+            if len(overrides) == 1:
+                raise
+            behind: dict[object, list[str]] = {_key(each): [] for each in error.mistakes}
+            for path in overrides:
+                without = {each: value for each, value in overrides.items() if each != path}
+                remaining = _mistakes(partial(self._tried, without))
+                for key in behind.keys() - remaining:
+                    behind[key].append(path)
+            raise ScenarioError(
+                [
+                    evolve(each, file=f"{self.called} {', '.join(paths)}")
+                    if (paths := behind[_key(each)])
+                    else each
+                    for each in error.mistakes
+                ]
+            ) from error
+
+    def _tried(self, overrides: Mapping[str, Any]) -> Scenario:
+        common = without_variants(self.document)
+        changed, mistakes = with_changes(common, overrides, self._asked)
+        scenario, found = self.reader.read_one(changed)
+        if not self.variants:
+            if mistakes or found or scenario is None:
+                raise ScenarioError(mistakes + found)
+            return scenario
+        wrong: dict[tuple[object, ...], tuple[Mistake, list[str]]] = {}
+        for name, own in self.variants.items():
+            of_variant, _ = with_changes(common, own, in_variant(self.document, name))
+            its, none = with_changes(of_variant, overrides, self._asked)
+            _, its_own = self.reader.read_one(its)
+            for mistake in none + its_own:
+                wrong.setdefault((mistake.file, *_key(mistake)), (mistake, []))[1].append(name)
+        if wrong:
+            count = len(self.variants)
+            raise ScenarioError([_in_variants(*each, count) for each in wrong.values()])
+        if mistakes or found or scenario is None:
+            return self.reader.read(common)
+        return scenario
+
+    def _asked(self, path: str) -> Change:
+        return Change((), f"{self.called} {path}")
 
 
 def with_changes(
@@ -104,88 +195,12 @@ def in_variant(document: Document, name: str) -> Callable[[str], Change]:
     return asked
 
 
-def with_overrides(  # noqa: PLR0913 (each is named where it is called)
-    document: Document,
-    variants: Mapping[str, Mapping[str, Any]],
-    overrides: Mapping[str, Any],
-    kind: type[Scenario],
-    *,
-    called: str,
-    limits: Limits,
-    allow_python: bool,
-) -> Scenario:
-    """The scenario with other values, in whichever of these variants; each of them is tried.
-
-    A scenario with variants need not be able to take the changes without them. A mistake is told
-    of those values without which it would not be one.
-    """
-
-    def tried(some: Mapping[str, Any]) -> Scenario:
-        return _with_overrides(
-            document, variants, some, kind, called=called, limits=limits, allow_python=allow_python
-        )
-
-    try:
-        return tried(overrides)
-    except ScenarioError as error:
-        if len(overrides) == 1:
-            raise
-        behind: dict[tuple[object, ...], list[str]] = {_key(each): [] for each in error.mistakes}
-        for path in overrides:
-            without = {each: value for each, value in overrides.items() if each != path}
-            remaining = _mistakes(partial(tried, without))
-            for key in behind.keys() - remaining:
-                behind[key].append(path)
-        raise ScenarioError(
-            [
-                evolve(each, file=f"{called} {', '.join(paths)}")
-                if (paths := behind[_key(each)])
-                else each
-                for each in error.mistakes
-            ]
-        ) from error
-
-
 def _mistakes(trying: Callable[[], object]) -> set[tuple[object, ...]]:
     try:
         trying()
     except ScenarioError as error:
         return set(map(_key, error.mistakes))
     return set()
-
-
-def _with_overrides(  # noqa: PLR0913 (each is named where it is called)
-    document: Document,
-    variants: Mapping[str, Mapping[str, Any]],
-    overrides: Mapping[str, Any],
-    kind: type[Scenario],
-    *,
-    called: str,
-    limits: Limits,
-    allow_python: bool,
-) -> Scenario:
-    def asked(path: str) -> Change:
-        return Change((), f"{called} {path}")
-
-    common = without_variants(document)
-    changed, mistakes = with_changes(common, overrides, asked)
-    scenario, found = _read_one(changed, kind, limits=limits, allow_python=allow_python)
-    if not variants:
-        if mistakes or found or scenario is None:
-            raise ScenarioError(mistakes + found)
-        return scenario
-    wrong: dict[tuple[object, ...], tuple[Mistake, list[str]]] = {}
-    for name, own in variants.items():
-        of_variant, _ = with_changes(common, own, in_variant(document, name))
-        its, none = with_changes(of_variant, overrides, asked)
-        _, its_own = _read_one(its, kind, limits=limits, allow_python=allow_python)
-        for mistake in none + its_own:
-            wrong.setdefault((mistake.file, *_key(mistake)), (mistake, []))[1].append(name)
-    if wrong:
-        raise ScenarioError([_in_variants(*each, len(variants)) for each in wrong.values()])
-    if mistakes or found or scenario is None:
-        return read(common, kind, limits=limits, allow_python=allow_python)
-    return scenario
 
 
 def _in_variants(mistake: Mistake, names: list[str], count: int) -> Mistake:
@@ -196,46 +211,11 @@ def _in_variants(mistake: Mistake, names: list[str], count: int) -> Mistake:
     return evolve(mistake, path=f"{where}: {mistake.path}" if mistake.path else where)
 
 
-def _read_one(
-    document: Document, kind: type[Scenario], *, limits: Limits, allow_python: bool
-) -> tuple[Scenario | None, list[Mistake]]:
-    found = structure(document, kind)
-    mistakes = found.mistakes
-    if found.value is not None:
-        findings = check(
-            found.value,
-            data=document.data,
-            unread=[mistake.place for mistake in mistakes],
-            limits=limits,
-            allow_python=allow_python,
-        )
-        for path, wrong in findings:
-            place = found.place_of((*path, *wrong.at))
-            mistakes.append(document.mistake(place, wrong.found, wrong.allowed, wrong.nearest))
-    return found.value, mistakes
-
-
 def _variants_of(data: Any) -> list[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 (plain data)
     variants = data.get("variants") if isinstance(data, Mapping) else None
     if not isinstance(variants, Mapping):
         return []
     return [(name, found) for name, found in variants.items() if isinstance(found, Mapping)]
-
-
-def _mistakes_of_variant(  # noqa: PLR0913 (each is named where it is called)
-    document: Document,
-    name: str,
-    changes: Mapping[str, Any],
-    kind: type[Scenario],
-    *,
-    limits: Limits,
-    allow_python: bool,
-) -> list[Mistake]:
-    """What is wrong with a variant that is not wrong without it."""
-    asked = in_variant(document, name)
-    changed, mistakes = with_changes(without_variants(document), changes, asked)
-    _, found = _read_one(changed, kind, limits=limits, allow_python=allow_python)
-    return mistakes + found
 
 
 def without_variants(document: Document) -> Document:

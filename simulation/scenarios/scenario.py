@@ -18,7 +18,7 @@ from simulation.scenarios.limits import USUAL, Limits
 from simulation.scenarios.mistakes import Mistake, ScenarioError
 from simulation.scenarios.parts import Cluster, Group, says
 from simulation.scenarios.playing import PlayOptions, play, simulation_of
-from simulation.scenarios.reading import document_of, read, with_overrides
+from simulation.scenarios.reading import Overriding, Reader, document_of
 from simulation.scenarios.results import RunResult
 from simulation.scenarios.script import Entry
 from simulation.scenarios.structuring import structure, unstructure
@@ -108,8 +108,8 @@ class Scenario:
         cls, path: Path | str, *, allow_python: bool = False, limits: Limits = USUAL
     ) -> Scenario:
         """The scenario of a YAML file; a `ScenarioError` lists every mistake in it."""
-        document = document_of(Path(path), limits)
-        return read(document, cls, limits=limits, allow_python=allow_python)
+        reader = Reader(kind=cls, limits=limits, allow_python=allow_python)
+        return reader.read(document_of(Path(path), limits))
 
     @classmethod
     def from_yaml(
@@ -121,8 +121,8 @@ class Scenario:
         limits: Limits = USUAL,
     ) -> Scenario:
         """The scenario of a YAML text; `file` is what mistakes call it."""
-        document = parse(text, file, limits)
-        return read(document, cls, limits=limits, allow_python=allow_python)
+        reader = Reader(kind=cls, limits=limits, allow_python=allow_python)
+        return reader.read(parse(text, file, limits))
 
     @classmethod
     def from_dict(
@@ -134,8 +134,8 @@ class Scenario:
         limits: Limits = USUAL,
     ) -> Scenario:
         """The scenario of plain data, in the form of a file."""
-        document = Document(file, dict(data))
-        return read(document, cls, limits=limits, allow_python=allow_python)
+        reader = Reader(kind=cls, limits=limits, allow_python=allow_python)
+        return reader.read(Document(file, dict(data)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, in the form of a file; what is as usual is left out."""
@@ -183,17 +183,15 @@ class Scenario:
             for each, changes in self.variants.items()
             if variants is None or each in variants
         }
-        changed = with_overrides(
-            Document(self.name, self.to_dict()),
-            chosen,
-            overrides,
-            type(self),
+        overriding = Overriding(
+            document=Document(self.name, self.to_dict()),
+            variants=chosen,
             called=called,
-            limits=limits,
-            allow_python=allow_python,
+            reader=Reader(kind=type(self), limits=limits, allow_python=allow_python),
         )
         return evolve(
-            changed, variants={each: _last(own, overrides) for each, own in chosen.items()}
+            overriding.scenario(overrides),
+            variants={each: _last(own, overrides) for each, own in chosen.items()},
         )
 
     # --- letting it happen ---
