@@ -78,7 +78,10 @@ def _places(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)
     if not isinstance(groups, Mapping) or path in data:
         return [_place(data, path)]
     if is_consumer_setting(path):
-        return [("groups", group, _SETTINGS, path.replace(".", "_")) for group in groups]
+        return [
+            ("groups", group, *_place(inside, f"{_SETTINGS}.{path}"))
+            for group, inside in groups.items()
+        ]
     if path.partition(".")[0] in fields_dict(Group):
         return [("groups", group, *_place(inside, path)) for group, inside in groups.items()]
     return [_place(data, path)]

@@ -191,3 +191,21 @@ variants:
 
     told = [(each.line, each.path.split(":")[0]) for each in caught.value.mistakes]
     assert told == [(6, "variants.B.session_timeout_ms"), (8, "variants.C.cluster.brokers")]
+
+
+@pytest.mark.parametrize("name", ["session.timeout.ms", "session_timeout_ms"])
+def test_a_variant_finds_a_setting_however_the_file_spells_it(name):
+    text = f"""\
+cluster: {{topics: {{orders: {{}}}}}}
+groups:
+  checkout: {{settings: {{session.timeout.ms: 45s}}}}
+  billing: {{}}
+variants:
+  short: {{{name}: 10s}}
+"""
+
+    short = Scenario.from_yaml(text).variant("short")
+
+    assert [group.settings for group in short.groups.values()] == 2 * [
+        {"session_timeout_ms": 10_000}
+    ]
