@@ -8,7 +8,6 @@ import random
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -16,20 +15,10 @@ from threading import Lock
 
 import pytest
 
-from groupsim.cli import app
 from simulation.parquet_source import read_recording
+from tests.groupsim.nursery import SHORT, VARIANTS, command
 
-#: GROUPSIM_KILLS=200 makes it thorough.
-KILLS = int(os.environ.get("GROUPSIM_KILLS", "40"))
-VARIANTS = ("one", "two", "three", "four")
-#: Short runs, so that many kills hit one that is being written.
-SHORT = f"""\
-cluster: {{topics: {{orders: {{partitions: 4, records: 20/s}}}}}}
-groups:
-  checkout: {{members: 2, subscribe: [orders]}}
-run_for: 20s
-variants: {{{", ".join(f"{name}: {{}}" for name in VARIANTS)}}}
-"""
+KILLS = 200
 #: A killed process; a process that was asked to end, before and after the command began.
 ENDS = {
     signal.SIGKILL: {-signal.SIGKILL, 0},
@@ -47,31 +36,28 @@ def scenario(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole_life_s(scenario):
-    """How long a run takes here."""
-    began_s = time.monotonic()
-    process = start(scenario, scenario.parent / "whole")
-    process.join()
-    assert process.exitcode == 0
-    return time.monotonic() - began_s
+    """How long a run takes here, beside another, once everything is loaded."""
+    took_s = 0.0
+    for names in (["first"], ["whole", "beside"]):
+        began_s = time.monotonic()
+        codes = [exit_code(each) for each in [start(scenario, scenario.parent / n) for n in names]]
+        assert codes == [0] * len(names)
+        took_s = time.monotonic() - began_s
+    return took_s
 
 
-#: Everything is imported once; each run is then a process of its own in no time.
+#: Everything is loaded once; each run is then a process of its own in no time.
 _NURSERY = multiprocessing.get_context("forkserver")
-_NURSERY.set_forkserver_preload(["groupsim.commands.running", "simulation.recording"])
+_NURSERY.set_forkserver_preload(["__main__", "tests.groupsim.nursery"])
 #: A status can be read once, and whoever starts a process asks how the others ended: of two threads
 #: that ask at a time, the second would be told 255.
 _READS_STATUS = Lock()
 
 
-def run_command(scenario: Path, out: Path) -> None:
-    """The command, in its own process; what it says goes to a file."""
-    out.mkdir()
-    with (out / "talk").open("w") as talk, redirect_stderr(talk), redirect_stdout(talk):
-        app(["run", str(scenario), "--out", str(out / "runs")])
-
-
 def start(scenario: Path, out: Path) -> BaseProcess:
-    process = _NURSERY.Process(target=run_command, args=(scenario, out))
+    out.mkdir()
+    arguments = ("run", str(scenario), "--out", str(out / "runs"))
+    process = _NURSERY.Process(target=command, args=(out / "talk", *arguments))
     with _READS_STATUS:
         process.start()
     return process
