@@ -22,7 +22,11 @@ _PREPARING, _COMPLETING, _DEAD = "PreparingRebalance", "CompletingRebalance", "D
 _CHANGED = EventKind.STATE_CHANGED.value
 #: What may begin, turn or end a rebalance.
 _MOVES = (_CHANGED, EventKind.GROUP_LOADED.value, EventKind.GROUP_REMOVED.value)
-_ARRIVALS = (EventKind.MEMBER_ADDED.value, EventKind.MEMBER_REJOINED.value)
+_ARRIVALS = (
+    EventKind.MEMBER_ADDED.value,
+    EventKind.MEMBER_REJOINED.value,
+    EventKind.MEMBER_REPLACED.value,
+)
 _DEPARTURE = EventKind.MEMBER_REMOVED.value
 _ELECTION = EventKind.LEADER_ELECTED.value
 _EXTENSION = EventKind.JOIN_PHASE_EXTENDED.value

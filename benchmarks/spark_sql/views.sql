@@ -359,8 +359,8 @@ WITH moving AS (
             AND state IN ('PreparingRebalance', 'CompletingRebalance'), false) AS is_moving
     FROM events e JOIN run_ends USING (run)
     WHERE kind IN ('state_changed', 'group_loaded', 'group_removed', 'member_added',
-            'member_rejoined', 'member_removed', 'leader_elected', 'join_phase_extended',
-            'join_phase_ended', 'partition_assigned')
+            'member_rejoined', 'member_replaced', 'member_removed', 'leader_elected',
+            'join_phase_extended', 'join_phase_ended', 'partition_assigned')
        OR (kind = 'request_received' AND request = 'SyncGroup')
 ),
 turning AS (
@@ -387,7 +387,7 @@ phased AS (
     SELECT *,
         first_value({'state': state, 'at_ms': at_ms, 'starts': starts, 'leader': leader})
             OVER so_far AS opened,
-        last_value(CASE WHEN kind IN ('member_added', 'member_rejoined')
+        last_value(CASE WHEN kind IN ('member_added', 'member_rejoined', 'member_replaced')
                 THEN {'member': member, 'why': 'which joined last'}
             WHEN kind = 'member_removed' AND starts_with(detail, 'it left')
                 THEN {'member': member, 'why': 'which left'} END IGNORE NULLS)

@@ -146,6 +146,7 @@ class RebalanceFold:
             WorldEventKind.TIMER_FIRED: self._on_timer,
             EventKind.MEMBER_ADDED: self._on_arrival,
             EventKind.MEMBER_REJOINED: self._on_arrival,
+            EventKind.MEMBER_REPLACED: self._on_arrival,
             EventKind.MEMBER_REMOVED: self._on_departure,
             EventKind.LEADER_ELECTED: self._on_leader,
             EventKind.JOIN_PHASE_EXTENDED: self._on_join_phase_extended,

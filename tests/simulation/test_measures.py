@@ -169,6 +169,24 @@ def test_a_rebalance_tells_its_cause_its_phases_who_held_it_and_what_it_moved():
     )
 
 
+def test_a_rebalance_may_be_held_by_a_static_member_that_comes_back_last():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(E.MEMBER_ADDED, 0, client="bea"),
+        moves(10_000, "PreparingRebalance", detail="session of cat-1 expired"),
+        an_event(E.MEMBER_REJOINED, 11_000, client="ada"),
+        an_event(
+            E.MEMBER_REPLACED, 17_000, client="bea", member="bea-2", detail="it replaced bea-1"
+        ),
+        an_event(E.JOIN_PHASE_ENDED, 17_000, detail="everyone has joined"),
+        moves(17_000, "CompletingRebalance"),
+        moves(17_010, "Stable"),
+        the_end(20_000),
+    )
+
+    assert measure(rows).rebalances[0].held == Hold("bea", "which joined last", 10_000, 17_000)
+
+
 def test_the_first_rebalance_of_a_group_is_held_by_its_initial_delay_and_moves_nothing():
     first = measure(a_death_and_its_rebalance()).rebalances[0]
 

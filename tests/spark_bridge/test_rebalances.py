@@ -105,6 +105,25 @@ def test_a_rebalance_has_a_cause_phases_a_holder_and_moves(spark):
     }
 
 
+def test_a_rebalance_may_be_held_by_a_static_member_that_comes_back_last(spark):
+    back = {"client": "bea", "member": "bea-2", "detail": "it replaced bea-1"}
+    frame = events(
+        spark,
+        added(0, "ada"),
+        added(0, "bea"),
+        moves_to(PREPARING, 10, "session of cat-1 expired"),
+        rejoined(11, "ada"),
+        an_event(EventKind.MEMBER_REPLACED, 17, **back),
+        joins_over(17, "everyone has joined"),
+        completed(17),
+        moves_to(STABLE, 18, "written"),
+    )
+
+    [row] = frame.transform(rebalances).collect()
+
+    assert (row[c.HELD_BY], row[c.HELD_FROM_MS], row[c.HELD_UNTIL_MS]) == ("bea", 10, 17)
+
+
 def test_a_rebalance_that_the_end_cuts_off_is_open_and_counts_up_to_the_end(spark):
     frame = events(
         spark,
