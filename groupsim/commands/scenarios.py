@@ -29,6 +29,8 @@ def path_of(name: str) -> Path:
     known = shipped()
     if name in known:
         return known[name]
+    if not name:
+        raise NoSuchScenario("a scenario must have a name (groupsim list shows the scenarios)")
     path = Path(name)
     if path.is_dir():
         raise NoSuchScenario(f"{name} is a folder, and a scenario is a file")

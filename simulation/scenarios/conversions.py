@@ -92,7 +92,8 @@ def _list_hook(wanted: Any, converter: Converter) -> Callable[[Any, Any], Any]: 
         if isinstance(value, str) and not attrs.has(inner):
             value = [value]
         if not isinstance(value, list | tuple):
-            raise Wrong(f"found {shown(value)}", "must be a list")
+            allowed = "must be a list" if attrs.has(inner) else "must be a text or a list"
+            raise Wrong(f"found {shown(value)}", allowed)
         found, wrongs = [], []
         for n, each in enumerate(value):
             if each is SKIPPED:
@@ -221,7 +222,7 @@ def _members(converter: Converter) -> Callable[[Any, object], Any]:
             return parts.members_named(names)
         if isinstance(value, Mapping):
             return converter.structure(value, by_name)  # type: ignore[type-abstract]
-        allowed = "must be a number, a list of names, or names with details"
+        allowed = "must be a whole number, a list of names, or names with details"
         raise Wrong(f"found {shown(value)}", allowed)
 
     return structured

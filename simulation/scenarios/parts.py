@@ -325,7 +325,9 @@ def _members(value: int | Sequence[str] | Mapping[str, Members]) -> int | Mappin
         return members_named(value)
     if isinstance(value, Mapping):
         return {name(each): member for each, member in value.items()}
-    raise Wrong(f"found {shown(value)}", "must be a number, a list of names, or names with details")
+    raise Wrong(
+        f"found {shown(value)}", "must be a whole number, a list of names, or names with details"
+    )
 
 
 @frozen(kw_only=True)

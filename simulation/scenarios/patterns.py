@@ -10,6 +10,7 @@ of the name is reached, and gives up where they become too many. What it does no
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from re import _constants as op  # type: ignore[attr-defined] # nothing else reads as Python does
@@ -45,10 +46,13 @@ class Uncountable(ValueError):
 def steps_of(pattern: str, names: Iterable[str], at_most: int) -> int:
     """How many steps Python takes at most to match all these names; `re.error` if it cannot."""
     try:
-        re.compile(pattern)
-    except (OverflowError, RecursionError) as error:
-        raise Uncountable(str(error)) from error
-    parsed = parser.parse(pattern)
+        with warnings.catch_warnings():
+            # Python warns of what may mean something else one day, such as a [ within [].
+            warnings.simplefilter("error", FutureWarning)
+            re.compile(pattern)
+            parsed = parser.parse(pattern)
+    except (OverflowError, RecursionError, FutureWarning) as error:
+        raise Uncountable(f"Python says: {error}") from error
     steps = 0
     for name in names:
         reading = _Reading(name, at_most - steps)

@@ -92,6 +92,7 @@ def test_steps_add_up_over_the_names():
         (r"(a+)\1", "refers to what one of its groups has found"),
         ("(a)?(?(1)b|c)", "refers to what one of its groups has found"),
         ("a{99999999999}", "repetition number is too large"),
+        ("[[a]", "Possible nested set"),
         ("\u017f", "in no topic's name"),
         ("[^a-\u017f]", "in no topic's name"),
     ],

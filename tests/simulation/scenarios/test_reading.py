@@ -151,7 +151,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines():
             "members: 2.5",
             (
                 "7: groups.checkout.members: found 2.5;"
-                " must be a number, a list of names, or names with details"
+                " must be a whole number, a list of names, or names with details"
             ),
         ),
         (
