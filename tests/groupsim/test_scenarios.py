@@ -127,6 +127,13 @@ def test_a_name_that_is_almost_right_is_answered_with_the_right_one():
     assert "did you mean `rolling_deploy`?" in result.stderr
 
 
+def test_no_name_is_no_scenario():
+    result = groupsim("show", "")
+
+    assert result.exit_code == 2
+    assert "a scenario must have a name" in result.stderr
+
+
 def test_a_folder_is_no_scenario(tmp_path):
     result = groupsim("show", tmp_path)
 
