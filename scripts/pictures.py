@@ -1,7 +1,8 @@
 """Draws docs/pictures: one picture for every shipped scenario, its variants side by side.
 
 `make docs` runs it. With a folder as argument it takes the recordings that are there, as
-`groupsim run NAME --out FOLDER/NAME` makes them, and plays only what is missing.
+`groupsim run NAME --out FOLDER/NAME` makes them, and plays only what is missing; with names of
+scenarios behind it, it draws those only.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 #: Pixels for each of the chart's own: legible, and light enough to keep.
 SCALE = 1.25
 #: Of a scenario with more variants, those that its page speaks of first.
-CHOSEN = {"rolling_deploy": ("eager", "cooperative", "static")}
+CHOSEN = {"rolling_deploy": ("eager", "cooperative", "static", "static_long_session")}
 
 
-def main(recordings: Path) -> None:
-    """Play what is missing, draw everything."""
+def main(recordings: Path, names: Sequence[str]) -> None:
+    """Play what is missing, draw these scenarios."""
     PICTURES.mkdir(exist_ok=True)
-    for name in shipped():
+    for name in names:
         folder = recordings / name
         if not folder.exists():
             command = [sys.executable, "-m", "groupsim", "run", name, "--out", str(folder)]
@@ -48,4 +49,4 @@ def subtitles(runs: Sequence[RunStory]) -> list[str]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        main(Path(sys.argv[1] if sys.argv[1:] else scratch))
+        main(Path(sys.argv[1] if sys.argv[1:] else scratch), sys.argv[2:] or list(shipped()))

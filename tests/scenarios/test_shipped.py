@@ -13,9 +13,17 @@ from tests.support.shipped import measured, played, rows_of, story, total
 PAGES = FOLDER.parent.parent / "docs" / "scenarios"
 
 RUNS = [(name, variant) for name in shipped() for variant in story(name).variant_names]
+#: Its runs are long, and whoever plays one keeps it: one process for all of them.
+DEPLOY = pytest.mark.xdist_group("rolling_deploy")
 
 
-@pytest.mark.parametrize(("name", "variant"), RUNS, ids=[f"{n}-{v}" for n, v in RUNS])
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        pytest.param(name, variant, marks=DEPLOY if name == "rolling_deploy" else ())
+        for name, variant in RUNS
+    ],
+)
 def test_everything_holds_in(name, variant):
     result = played(name, variant)
 
@@ -34,28 +42,49 @@ def test_somebody_can_read_about(name):
 # --- rolling_deploy ---
 
 
+@DEPLOY
 def test_a_rolling_deploy_moves_much_if_eager_little_if_cooperative_and_nothing_if_static():
-    moved = {v: total("rolling_deploy", v, "moved") for v in ("eager", "cooperative", "static")}
+    eager, cooperative, static = (
+        total("rolling_deploy", variant, "moved")
+        for variant in ("eager", "cooperative", "static_long_session")
+    )
 
-    assert moved["eager"] > 5 * moved["cooperative"] > 0
-    assert moved["static"] == 0
-
-
-def test_a_rolling_deploy_rebalances_twice_for_each_pod_but_never_if_static():
-    eager, static = (measured("rolling_deploy", v).rebalances for v in ("eager", "static"))
-
-    assert (len(eager), len(static)) == (1 + 2 * 20, 1)
+    assert eager > 20 * cooperative > 0
+    assert static == 0
 
 
+@DEPLOY
+def test_a_rolling_deploy_rebalances_twice_for_each_absence_but_never_if_static():
+    eager, static = (
+        measured("rolling_deploy", v).rebalances for v in ("eager", "static_long_session")
+    )
+
+    assert (len(eager), len(static)) == (1 + 2 * (50 + 1), 1)
+
+
+@DEPLOY
+def test_a_static_pod_that_is_away_for_longer_than_its_session_costs_two_rebalances():
+    _, missed, back = measured("rolling_deploy", "static").rebalances
+
+    assert missed.cause.endswith("expired")
+    assert back.cause.endswith("joined")
+    assert total("rolling_deploy", "static", "moved") == missed.moved + back.moved > 0
+    assert total("rolling_deploy", "static", "unowned_s") > total(
+        "rolling_deploy", "static_long_session", "unowned_s"
+    )
+
+
+@DEPLOY
 def test_a_rolling_deploy_leaves_partitions_unowned_longest_where_nobody_takes_over():
     unowned = {
         variant: total("rolling_deploy", variant, "unowned_s")
-        for variant in ("surge", "cooperative", "eager", "static", "killed")
+        for variant in ("surge", "cooperative", "static_long_session", "eager", "killed")
     }
 
     assert sorted(unowned, key=unowned.__getitem__) == list(unowned)
 
 
+@DEPLOY
 def test_only_pods_that_are_killed_make_duplicates():
     graceful = [measured("rolling_deploy", v).figure("duplicates") for v in ("eager", "static")]
     killed = measured("rolling_deploy", "killed_static_auto_commit")
