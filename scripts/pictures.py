@@ -24,6 +24,8 @@ PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 SCALE = 1.25
 #: Of a scenario with more variants, those that its page speaks of first.
 CHOSEN = {"rolling_deploy": ("eager", "cooperative", "static", "static_long_session")}
+#: The numbers under a picture, where a page speaks of others than those people ask for first.
+NUMBERS = {"rolling_deploy": ("sum(unowned_s)", "rebalances", "moved")}
 
 
 def main(recordings: Path, names: Sequence[str]) -> None:
@@ -37,13 +39,13 @@ def main(recordings: Path, names: Sequence[str]) -> None:
         variants = CHOSEN.get(name) or load(name).variant_names
         runs = [read_story(folder / variant) for variant in variants]
         file = PICTURES / f"{name}.png"
-        file.write_bytes(as_png(picture(runs, subtitles(runs)), SCALE))
+        file.write_bytes(as_png(picture(runs, subtitles(name, runs)), SCALE))
         sys.stderr.write(f"{file} ({file.stat().st_size / 1_000:.0f} kB)\n")
 
 
-def subtitles(runs: Sequence[RunStory]) -> list[str]:
+def subtitles(scenario: str, runs: Sequence[RunStory]) -> list[str]:
     """The three numbers of each run that tell them apart."""
-    names = figures_that_differ(runs)
+    names = NUMBERS.get(scenario) or figures_that_differ(runs)
     return [brief(run, names) if len(runs) > 1 else "" for run in runs]
 
 

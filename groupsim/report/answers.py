@@ -31,8 +31,8 @@ _ASKED_FOR = (
     (_SUM, "unowned_s"),
     ("duplicates",),
     ("rebalances",),
-    ("moved",),
     ("lag_s", "lag"),
+    ("moved",),
     ("rebalance_s",),
     ("detection_s",),
     ("commits_refused",),
@@ -63,10 +63,10 @@ class _Words:
 #: How each number is said.
 _WORDS = {
     _SUM:              _Words("", "unowned in all", "Partitions had no owner for {} in all",
-                              "No partition was without an owner"),
+                              "No partition was left without an owner"),
     "unowned_s":       _Words("", "unowned, worst partition",
                               "The worst partition had no owner for {}",
-                              "No partition was without an owner"),
+                              "No partition was left without an owner"),
     "dual_s":          _Words("", "with two readers, worst partition",
                               "The worst partition had two readers at once for {}",
                               "No partition had two readers at once"),
@@ -183,6 +183,7 @@ def headline(runs: Sequence[RunStory]) -> list[str]:
         *(_compared(runs, name) for name in apart),
         *([] if apart else ["They hardly differ."]),
         *(_compared(runs, name) for name in feared),
+        *_unfinished(runs),
         *_failures(runs),
     ]
 
@@ -192,7 +193,7 @@ def _headline_of_one(run: RunStory) -> list[str]:
     unowned = measures.values("unowned_s")
     worst = max(unowned, key=unowned.__getitem__, default=None)
     if worst is None or not unowned[worst]:
-        gaps = "No partition was without an owner."
+        gaps = "No partition was left without an owner."
     else:
         gaps = f"{worst} had no owner for {_seconds(unowned[worst])}, the worst of all partitions"
         gaps += f"; all together {_seconds(_value(run, _SUM))}."
@@ -200,7 +201,12 @@ def _headline_of_one(run: RunStory) -> list[str]:
     if measures.rebalances:
         rebalances += f", the longest {_seconds(_value(run, 'rebalance_s'))}"
     names = [*_FEARED, *(name for name in ("lag_s", "detection_s") if _value(run, name))]
-    return [gaps, f"{rebalances}.", *(f"{_said(run, name)}." for name in names)]
+    return [
+        gaps,
+        f"{rebalances}.",
+        *(f"{_said(run, name)}." for name in names),
+        *_unfinished([run]),
+    ]
 
 
 def _said(run: RunStory, name: str) -> str:
@@ -238,6 +244,20 @@ def _names(some: Sequence[RunStory], runs: Sequence[RunStory]) -> str:
     if len(some) > _LISTED_MAX:
         return f"{len(some)} of the {len(runs)}"
     return listed([run.name for run in sorted(some, key=runs.index)])
+
+
+def _unfinished(runs: Sequence[RunStory]) -> Iterator[str]:
+    """Who did not come to rest: few rebalances and few moves are no merit then."""
+    found = [run for run in runs if any(not each.ended_in for each in run.measures.rebalances)]
+    if not found:
+        return
+    if len(runs) == 1:
+        yield "When the run ended, the last rebalance had not."
+    elif len(found) == len(runs):
+        yield "When they ended, each of them was still rebalancing."
+    else:
+        verb = "was" if len(found) == 1 else "were"
+        yield f"At the end, {_names(found, runs)} {verb} still rebalancing."
 
 
 def _failures(runs: Sequence[RunStory]) -> Iterator[str]:

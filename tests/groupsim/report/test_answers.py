@@ -70,13 +70,13 @@ def test_two_runs_need_no_word_for_least_and_most():
 
 def test_runs_that_have_the_same_are_named_together():
     assert told({"a": 30.0, "b": 0.0, "c": 10.0, "d": 0.0}) == (
-        "No partition was without an owner with b and d; 30.0 s with a, the most."
+        "No partition was left without an owner with b and d; 30.0 s with a, the most."
     )
 
 
 def test_many_that_have_the_same_are_counted():
     assert told({"a": 30.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}) == (
-        "No partition was without an owner with 4 of the 5; 30.0 s with a."
+        "No partition was left without an owner with 4 of the 5; 30.0 s with a."
     )
 
 
@@ -94,6 +94,35 @@ def test_a_run_that_did_not_hold_is_named():
     failed = a_run("b", expectations=[{"text": "lost == 0", "figure": 1, "holds": False}])
 
     assert headline([a_run("a"), failed]) == [*ALIKE, "b: 1 of 1 expectation failed."]
+
+
+def a_rebalance(run: RunStory, ended_in: str | None) -> RunStory:
+    """The run with one rebalance that ended in this state, or did not end."""
+    first = evolve(story_of(a_death).measures.rebalances[0], ended_in=ended_in)
+    return evolve(run, measures=evolve(run.measures, rebalances=(first,)))
+
+
+def test_a_run_that_ends_within_a_rebalance_is_named():
+    at_rest, busy = (
+        a_rebalance(a_run(name), state) for name, state in (("a", "Stable"), ("b", None))
+    )
+
+    assert headline([at_rest, busy])[-1] == "At the end, b was still rebalancing."
+    assert headline([busy])[-1] == "When the run ended, the last rebalance had not."
+    assert not any("ended" in said for said in headline([at_rest]))
+
+
+def test_how_late_records_were_comes_before_how_many_partitions_moved():
+    place = Place("checkout", "orders", 0)
+    runs = [
+        evolve(run, measures=evolve(run.measures, lag_s={place: late_s}))
+        for run, late_s in ((story_of(a_death), 30.0), (story_of(a_ghost), 0.03))
+    ]
+
+    names = figures_that_differ(runs)
+
+    assert "lag_s" in names
+    assert "moved" not in names
 
 
 def test_weeks_are_told_in_hours():
