@@ -21,7 +21,9 @@ _CLIENT_REASON = "; client reason: "
 _NO_REASONS = ("not provided", "need to re-join with the given member-id")
 #: More partitions than this are counted, not listed.
 _LISTED_MAX = 6
-_SECOND_MS = 1_000
+_SECOND_MS, _MINUTE_MS, _HOUR_MS = 1_000, 60_000, 3_600_000
+#: Nobody reads so long a time in seconds.
+_LONG_MS = 10 * _HOUR_MS
 #: The states of a group that has chosen its assignor.
 _VOTED = ("CompletingRebalance", "Stable")
 #: How a consumer closes unless it is told otherwise: a dynamic member leaves, a static one stays.
@@ -57,14 +59,19 @@ class Names:
 
 
 def in_time(ms: int) -> str:
-    """A point in time: "12.1 s", "102.009 s"."""
-    whole, rest = f"{ms / _SECOND_MS:.3f}".split(".")
-    return f"{whole}.{rest.rstrip('0') or '0'} s"
+    """A point in time: "12.1 s", "102.009 s"; of a long run "62 h 5 m 0.003 s"."""
+    hours, rest_ms = divmod(ms, _HOUR_MS)
+    minutes, rest_ms = divmod(rest_ms, _MINUTE_MS) if hours else (0, rest_ms)
+    whole, rest = f"{rest_ms / _SECOND_MS:.3f}".split(".")
+    seconds = f"{whole}.{rest.rstrip('0') or '0'} s"
+    return f"{hours} h {minutes} m {seconds}" if hours else seconds
 
 
 def lasting(ms: int) -> str:
-    """A length of time: "44.9 s", "14 ms"."""
-    return f"{ms / _SECOND_MS:.1f} s" if ms >= _SECOND_MS else f"{ms} ms"
+    """A length of time: "44.9 s", "14 ms", "62.0 h"."""
+    if ms >= _LONG_MS:
+        return f"{ms / _HOUR_MS:,.1f} h"
+    return f"{ms / _SECOND_MS:,.1f} s" if ms >= _SECOND_MS else f"{ms} ms"
 
 
 def counted(count: int, noun: str) -> str:

@@ -108,7 +108,7 @@ def facts_of(group: GroupFigures) -> Iterator[tuple[str, str]]:
     yield "lag", _lag(group)
     deaths = group.values("detection_s")
     if deaths:
-        yield "deaths", f"{len(deaths)}, noticed after {max(deaths.values()):.1f} s at most"
+        yield "deaths", f"{len(deaths)}, noticed after {_said(max(deaths.values()))} at most"
     yield "commits", _commits(group)
 
 
@@ -175,9 +175,13 @@ def _seconds(group: GroupFigures, name: str) -> str:
     place, seconds = worst
     count = sum(value > 0 for value in group.values(name).values())
     return (
-        f"{seconds:.1f} s at worst ({place.topic}-{place.partition}),"
-        f" {group.total(name):.1f} s over {counted(count, 'partition')}"
+        f"{_said(seconds)} at worst ({place.topic}-{place.partition}),"
+        f" {_said(group.total(name))} over {counted(count, 'partition')}"
     )
+
+
+def _said(seconds: Number) -> str:
+    return lasting(round(seconds * 1_000))
 
 
 def _records(by_cause: Mapping[str, int]) -> str:
@@ -194,7 +198,7 @@ def _lag(group: GroupFigures) -> str:
     if records is None:
         return _NONE
     place, lag = records
-    late = "" if seconds is None else f", and {seconds[1]:.1f} s late"
+    late = "" if seconds is None else f", and {_said(seconds[1])} late"
     return f"{counted(int(lag), 'record')} at worst ({place.topic}-{place.partition}){late}"
 
 

@@ -57,13 +57,31 @@ def test_a_kind_of_a_later_version_is_told_by_its_own_word():
 
 
 @pytest.mark.parametrize(
-    ("ms", "told"), [(0, "0.0 s"), (12_100, "12.1 s"), (102_009, "102.009 s"), (60_000, "60.0 s")]
+    ("ms", "told"),
+    [
+        (0, "0.0 s"),
+        (12_100, "12.1 s"),
+        (102_009, "102.009 s"),
+        (60_000, "60.0 s"),
+        (3_599_999, "3599.999 s"),
+        (259_200_009, "72 h 0 m 0.009 s"),
+        (133_925_500, "37 h 12 m 5.5 s"),
+    ],
 )
 def test_points_in_time_are_told_exactly(ms, told):
     assert in_time(ms) == told
 
 
-@pytest.mark.parametrize(("ms", "told"), [(14, "14 ms"), (999, "999 ms"), (44_940, "44.9 s")])
+@pytest.mark.parametrize(
+    ("ms", "told"),
+    [
+        (14, "14 ms"),
+        (999, "999 ms"),
+        (44_940, "44.9 s"),
+        (1_953_332, "1,953.3 s"),
+        (223_206_023, "62.0 h"),
+    ],
+)
 def test_lengths_of_time_are_told_shortly(ms, told):
     assert lasting(ms) == told
 
