@@ -13,11 +13,12 @@ import altair as alt
 from attrs import frozen
 
 from groupsim.report.frames import FAULTS, Lanes
-from groupsim.report.members import COMMITTED, CRASHED, MISSED, OUTSIDE, PRESENT, REFUSED, STILL
+from groupsim.report.members import COMMITTED, CRASHED, FAILED, MISSED, OUTSIDE, PRESENT, STILL
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.palette import (
     DUAL_COLOUR,
     INK,
+    LAG_COLOUR,
     OUTSIDE_COLOUR,
     STATE_COLOURS,
     STILL_COLOUR,
@@ -223,7 +224,7 @@ def partitions_chart(canvas: Canvas) -> Chart:
     )
     return canvas.finished(
         "Partitions",
-        "colour: the member that reads it; red: nobody; violet: two at once",
+        "colour: the member that reads it; red: nobody; violet: two at once; blank: nobody yet",
         owned,
         unowned,
         dual,
@@ -254,7 +255,7 @@ def members_chart(canvas: Canvas) -> Chart:
     is_roomy = step >= _ROOMY
     return canvas.finished(
         "Members",
-        ("dotted: heartbeats; ticks: commits, red if refused; " if is_roomy else "")
+        ("dotted: heartbeats; ticks: commits, red if they failed; " if is_roomy else "")
         + "x: crash; grey: not in the group; dark: stands still; hollow: down, still a member",
         present,
         *others,
@@ -288,9 +289,9 @@ def _moments(canvas: Canvas, y: alt.Y, what: str) -> alt.Chart:
 def _commits(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
     return [
         _moments(canvas, y, COMMITTED).mark_tick(
-            clip=True, orient="vertical", thickness=1, size=step * 0.45, color=INK, opacity=0.75
+            clip=True, orient="vertical", thickness=1, size=step * 0.45, color=INK, opacity=0.6
         ),
-        _moments(canvas, y, REFUSED).mark_tick(
+        _moments(canvas, y, FAILED).mark_tick(
             clip=True, orient="vertical", thickness=2, size=step * 0.9, color=UNOWNED_COLOUR
         ),
     ]
@@ -324,7 +325,7 @@ def lag_chart(canvas: Canvas) -> Chart:
     worst = (
         canvas.pointed_at(canvas.on("worst"), _MOMENT, told)
         # A line can be pointed at by its points only, which nobody sees.
-        .mark_line(clip=True, strokeWidth=1.6, point=points, color="#3B6FB6")
+        .mark_line(clip=True, strokeWidth=1.6, point=points, color=LAG_COLOUR)
         .encode(x=x, y=y, detail="group:N")
     )
     return canvas.finished(

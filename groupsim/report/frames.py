@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupsim.report.story import RunStory, natural
 from simulation.measures import Member, Place
 from simulation.sentences import listed
 
-__all__ = ["FAULTS", "Frame", "Lanes", "frames_of", "lanes_of"]
+__all__ = ["FAULTS", "Frame", "Lanes", "frames_of", "lanes_in", "lanes_of"]
 
 Frame = list[dict[str, Any]]
 
@@ -75,6 +75,13 @@ def lanes_of(runs: Sequence[RunStory]) -> Lanes:
             (peak.lag for run in runs for line in run.worst.values() for peak in line), default=0
         ),
     )
+
+
+def lanes_in(run: RunStory, lanes: Lanes) -> Lanes:
+    """The lanes of one of the runs: consumers that others have, and it does not, have none."""
+    is_many = len(lanes.groups) > 1
+    there = {member_lane(stay.member, is_many=is_many) for stay in run.member_stays}
+    return evolve(lanes, members=[lane for lane in lanes.members if lane in there])
 
 
 def partition_lane(place: Place, *, is_many: bool) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from statistics import median_low
 
 from attrs import define, evolve, field, frozen
 
@@ -15,10 +17,10 @@ __all__ = [
     "ABSENT",
     "COMMITTED",
     "CRASHED",
+    "FAILED",
     "MISSED",
     "OUTSIDE",
     "PRESENT",
-    "REFUSED",
     "STARTED",
     "STILL",
     "STOPPED",
@@ -39,7 +41,7 @@ PRESENT, OUTSIDE, STILL, MISSED = (
 #: What a consumer is that is down and no member either; it is not told.
 ABSENT = "absent"
 #: What may happen to it at a moment.
-STARTED, STOPPED, CRASHED, COMMITTED, REFUSED = (
+STARTED, STOPPED, CRASHED, COMMITTED, FAILED = (
     "started",
     "stopped",
     "crashed",
@@ -113,8 +115,6 @@ class MemberFold:
     _stays: list[MemberStay] = field(factory=list, init=False)
     _marks: dict[tuple[Member, str, int], Mark] = field(factory=dict, init=False)
     _beats: dict[Member, list[Beats]] = field(factory=dict, init=False)
-    #: How far apart a member's heartbeats are, as far as is known.
-    _pace_ms: dict[Member, int] = field(factory=dict, init=False)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Whatever a consumer does or suffers as a member."""
@@ -151,8 +151,12 @@ class MemberFold:
         return sorted(self._marks.values(), key=lambda mark: (mark.member, mark.at_ms, mark.what))
 
     def beats(self) -> list[Beats]:
-        """The heartbeats of all members."""
-        return [each for member in sorted(self._beats) for each in self._beats[member]]
+        """The heartbeats of all members; those that go on at a member's pace are one stretch."""
+        return [
+            each
+            for member in sorted(self._beats)
+            for each in _joined(self._beats[member], self.bucket_ms)
+        ]
 
     # --- lives ---
 
@@ -223,8 +227,8 @@ class MemberFold:
         )
 
     def _on_commit(self, row: Row) -> None:
-        is_refused = row.kind == WorldEventKind.COMMIT_FAILED.value
-        self._mark(row, REFUSED if is_refused else COMMITTED, row.error or "")
+        is_failed = row.kind == WorldEventKind.COMMIT_FAILED.value
+        self._mark(row, FAILED if is_failed else COMMITTED, row.error or "")
 
     # --- heartbeats ---
 
@@ -238,19 +242,32 @@ class MemberFold:
             self._beat(row, 1, row.at_ms - (row.duration_ms or 0), row.at_ms)
 
     def _beat(self, row: Row, count: int, from_ms: int, to_ms: int) -> None:
-        """Heartbeats that go on at the member's pace are one stretch."""
         if row.client is None or row.group is None:
             return
         member = Member(row.group, row.client)
-        stretches = self._beats.setdefault(member, [])
-        if count > 1:
-            pace_ms = (to_ms - from_ms) // (count - 1)
-            self._pace_ms[member] = max(self._pace_ms.get(member, 0), pace_ms)
-        patience_ms = max(self.bucket_ms, self._pace_ms.get(member, 0) * 3 // 2)
-        if stretches and from_ms - stretches[-1].to_ms <= patience_ms:
-            before = stretches.pop()
-            count, from_ms = count + before.count, before.from_ms
-        stretches.append(Beats(member=member, count=count, from_ms=from_ms, to_ms=to_ms))
+        beats = Beats(member=member, count=count, from_ms=from_ms, to_ms=to_ms)
+        self._beats.setdefault(member, []).append(beats)
+
+
+def _joined(beats: Sequence[Beats], bucket_ms: int) -> list[Beats]:
+    """What follows at the usual pace is more of the same; a longer silence can be seen."""
+    patience_ms = max(bucket_ms, _pace_ms(beats) * 3 // 2)
+    found: list[Beats] = []
+    for each in beats:
+        if found and each.from_ms - found[-1].to_ms <= patience_ms:
+            before = found[-1]
+            count = before.count + each.count
+            found[-1] = evolve(before, count=count, to_ms=each.to_ms)
+        else:
+            found.append(each)
+    return found
+
+
+def _pace_ms(beats: Sequence[Beats]) -> int:
+    """How long it usually is from one heartbeat to the next."""
+    within = [(each.to_ms - each.from_ms) // (each.count - 1) for each in beats if each.count > 1]
+    between = [after.from_ms - before.to_ms for before, after in pairwise(beats)]
+    return median_low([*within, *between]) if within or between else 0
 
 
 def _is_more_of(before: MemberStay, after: MemberStay) -> bool:

@@ -41,7 +41,7 @@
       ? ["#e7ebf0", "#a2acb9", "#303947"]
       : ["#1b2430", "#5b6470", "#e6e9ee"];
     const isNarrow = innerWidth < 600;
-    const room = isNarrow ? 62 : page.label_width;
+    const room = isNarrow ? Math.min(84, page.label_width) : page.label_width;
     return {
       ...page.theme,
       background: "transparent",
@@ -54,7 +54,7 @@
     if (drawn.has(slot)) return;
     drawn.set(slot, null);
     const { run, chart } = slot.dataset;
-    const { spec, frames: wanted } = page.charts[chart];
+    const { spec, frames: wanted } = page.runs[run].charts[chart] || page.charts[chart];
     const datasets = {};
     // Vega marks the rows it is given, so each chart gets its own.
     for (const name of wanted) datasets[name] = frameOf(run, name).map((row) => ({ ...row }));

@@ -27,6 +27,7 @@ from groupsim.report.answers import (
     headline,
     verdict,
 )
+from groupsim.report.bands import Trouble
 from groupsim.report.charts import (
     CHARTS,
     Canvas,
@@ -34,11 +35,11 @@ from groupsim.report.charts import (
     charts_worth_drawing,
     partitions_chart,
 )
-from groupsim.report.frames import Frame, Lanes, frames_of, lanes_of
+from groupsim.report.frames import Frame, Lanes, frames_of, lanes_in, lanes_of
 from groupsim.report.palette import STATE_COLOURS, THEME
 from groupsim.report.story import RunStory, Told
 from simulation.scenarios.values import duration_text
-from simulation.sentences import in_time, lasting
+from simulation.sentences import counted, in_time, lasting
 
 __all__ = ["file_of", "page", "template"]
 
@@ -47,13 +48,19 @@ _HERE = Path(__file__).parent
 _CARD_HEIGHT = 150
 #: What a chart needs below its lanes for the time axis.
 _AXIS_HEIGHT = 26
+#: More faults than this are counted, not listed.
+_FAULTS_MAX = 6
+
+#: A chart as the page has it: its specification, the names of its data, the words above it.
+Described = Mapping[str, Any]
 
 
 def page(runs: Sequence[RunStory]) -> str:
     """The page about these runs, side by side if there are several."""
     lanes = lanes_of(runs)
     canvas = Canvas(lanes=lanes, has_legend=False)
-    specs = {name: _described(CHARTS[name](canvas)) for name in charts_worth_drawing(lanes)}
+    shared = {name: _described(CHARTS[name](canvas)) for name in charts_worth_drawing(lanes)}
+    charts = [_charts_in(run, canvas, shared) for run in runs]
     card = _described(
         partitions_chart(evolve(canvas, height_max=_CARD_HEIGHT, has_names=False, is_live=False))
     )
@@ -62,17 +69,15 @@ def page(runs: Sequence[RunStory]) -> str:
         title=first.get("title") or first.get("name") or runs[0].name,
         question=str(first.get("question") or "").strip(),
         headline=headline(runs),
-        runs=[_told_run(run, runs) for run in runs],
+        runs=[
+            _told_run(run, runs) | {"charts": _heads(own)}
+            for run, own in zip(runs, charts, strict=True)
+        ],
         table=list(_table(runs)),
-        charts=[(name, *each.pop("words")) for name, each in specs.items()],
+        card_height=_height(card),
         states=STATE_COLOURS.items(),
-        # What each will take, so that the page does not jump when it is drawn.
-        heights={
-            name: each["spec"]["height"] + _AXIS_HEIGHT
-            for name, each in (specs | {"card": card}).items()
-        },
         css=file_of("page.css"),
-        data=_data(runs, lanes, specs | {"card": card}),
+        data=_data(runs, lanes, shared | {"card": card}, charts),
         libraries=_libraries(),
         script=file_of("page.js"),
     )
@@ -111,6 +116,30 @@ def _described(chart: Chart) -> dict[str, Any]:
     }
 
 
+def _charts_in(
+    run: RunStory, canvas: Canvas, shared: Mapping[str, Described]
+) -> dict[str, Described]:
+    """The charts of one run: the same as of the others, but for members that it does not have."""
+    lanes = lanes_in(run, canvas.lanes)
+    if lanes == canvas.lanes:
+        return dict(shared)
+    own = _described(CHARTS["members"](evolve(canvas, lanes=lanes)))
+    drawn = charts_worth_drawing(lanes)
+    return {
+        name: own if name == "members" else each for name, each in shared.items() if name in drawn
+    }
+
+
+def _heads(charts: Mapping[str, Described]) -> list[tuple[str, str, str, int]]:
+    """What stands above each chart, and the room to be kept for it."""
+    return [(name, *each["words"], _height(each)) for name, each in charts.items()]
+
+
+def _height(chart: Described) -> int:
+    """What a chart will take, so that the page does not jump when it is drawn."""
+    return int(chart["spec"]["height"]) + _AXIS_HEIGHT
+
+
 def _names(spec: Mapping[str, Any]) -> Iterator[str]:
     if "data" in spec:
         yield spec["data"]["name"]
@@ -118,23 +147,35 @@ def _names(spec: Mapping[str, Any]) -> Iterator[str]:
         yield from _names(layer)
 
 
-def _data(runs: Sequence[RunStory], lanes: Lanes, specs: Mapping[str, Any]) -> Markup:
+def _data(
+    runs: Sequence[RunStory],
+    lanes: Lanes,
+    shared: Mapping[str, Described],
+    charts: Sequence[Mapping[str, Described]],
+) -> Markup:
     found = {
         "ended_ms": lanes.ended_ms,
         "label_width": lanes.label_width,
         "theme": THEME,
-        "charts": specs,
+        "charts": {name: _drawable(each) for name, each in shared.items()},
         "runs": [
             {
                 "name": run.name,
                 "frames": {name: _columns(rows) for name, rows in frames_of(run, lanes).items()},
+                "charts": {
+                    name: _drawable(each) for name, each in own.items() if each is not shared[name]
+                },
             }
-            for run in runs
+            for run, own in zip(runs, charts, strict=True)
         ],
     }
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     # JSON has another way to write it, and HTML has no way to end a script without it.
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - see above
+
+
+def _drawable(chart: Described) -> dict[str, Any]:
+    return {name: chart[name] for name in ("spec", "frames")}
 
 
 def _columns(rows: Frame) -> dict[str, Any]:
@@ -169,6 +210,7 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "expectations": run.outcome.get("expectations", ()),
         "violations": run.outcome.get("violations", ()),
         "liveness": run.outcome.get("liveness", ""),
+        "faults": list(_faults(run)),
         "groups": [
             (group, list(facts_of(GroupFigures(group, run.measures)))) for group in run.groups
         ],
@@ -177,6 +219,18 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "command": shlex.join(["groupsim", "replay", str(run.path)]),
         "scenario": json.dumps(dict(run.scenario), indent=2, ensure_ascii=False),
     }
+
+
+def _faults(run: RunStory) -> Iterator[str]:
+    """What was wrong around the groups, and when: a red stretch does not say it by itself."""
+    for each in run.troubles[:_FAULTS_MAX]:
+        yield f"{each.what}, from {in_time(each.from_ms)} {_until(each, run.ended_ms)}"
+    if (more := len(run.troubles) - _FAULTS_MAX) > 0:
+        yield f"and {counted(more, 'other')}"
+
+
+def _until(trouble: Trouble, ended_ms: int) -> str:
+    return "to the end" if trouble.to_ms >= ended_ms else f"to {in_time(trouble.to_ms)}"
 
 
 def _told_rebalance(told: Told) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from coordinator import GroupState
 __all__ = [
     "DUAL_COLOUR",
     "INK",
+    "LAG_COLOUR",
     "OUTSIDE_COLOUR",
     "STATE_COLOURS",
     "STILL_COLOUR",
@@ -34,6 +35,8 @@ UNOWNED_COLOUR, DUAL_COLOUR = "#D81B2A", "#5B2A86"
 OUTSIDE_COLOUR, STILL_COLOUR = "#B9C0CA", "#4B5563"
 #: What is drawn on a member's colour, which is light on every page.
 INK = "#16202C"
+#: A line that is seen on white and on black.
+LAG_COLOUR = "#3F83D6"
 
 STATE_COLOURS: Mapping[str, str] = {
     GroupState.STABLE.value: "#9BCFB0",
@@ -50,6 +53,8 @@ THEME: Mapping[str, Any] = {
     "background": "white",
     "font": _FONT,
     "view": {"stroke": None},
+    # Of a name that is too long the end is shown: there lanes differ.
+    "style": {"guide-label": {"dir": "rtl"}},
     "title": {
         "anchor": "start",
         "fontSize": 13,

@@ -10,7 +10,7 @@ import vl_convert
 from attrs import evolve
 
 from groupsim.report.charts import CHARTS, Canvas, charts_worth_drawing
-from groupsim.report.frames import Frame, Lanes, frames_of, lanes_of
+from groupsim.report.frames import Frame, Lanes, frames_of, lanes_in, lanes_of
 from groupsim.report.palette import THEME
 from groupsim.report.png import smaller
 from groupsim.report.story import RunStory
@@ -32,7 +32,7 @@ Spec = dict[str, Any]
 
 def charts_of(run: RunStory, runs: Sequence[RunStory] = ()) -> Iterator[tuple[str, Spec]]:
     """Every chart of a run by its name, with its data in it, on the scale of all these runs."""
-    lanes = lanes_of(runs or (run,))
+    lanes = lanes_in(run, lanes_of(runs or (run,)))
     canvas = Canvas(lanes=lanes, width=_WIDTH, is_live=False)
     frames = frames_of(run, lanes)
     for name in charts_worth_drawing(lanes):

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
+from groupsim.report.bands import Trouble
 from groupsim.report.ownership import OWNED, UNOWNED, Stay
 from groupsim.report.page import page
 from groupsim.report.story import read_story
@@ -100,6 +101,38 @@ def test_runs_stand_side_by_side_on_one_scale():
     assert data["ended_ms"] == max(run.ended_ms for run in runs)
     cards = [each for _, each in Parts(html).elements if each.get("data-chart") == "card"]
     assert [card["data-run"] for card in cards] == ["0", "1"]
+
+
+def lanes_in(chart: Any) -> list[str]:
+    (domain,) = {
+        tuple(layer["encoding"]["y"]["scale"]["domain"])
+        for layer in chart["spec"]["layer"]
+        if "y" in layer["encoding"]
+    }
+    return list(domain)
+
+
+def test_a_run_has_no_lane_for_members_that_only_others_have():
+    data = data_of(page([story_of(a_death), story_of(a_pause)]))
+
+    without, whole = (run["charts"] for run in data["runs"])
+    assert lanes_in(without["members"]) == ["ada", "bea"]
+    assert whole == {}
+    assert lanes_in(data["charts"]["members"]) == ["ada", "bea", "cat"]
+
+
+def test_faults_are_told_in_words_too():
+    troubles = [
+        Trouble(what="broker 1 is down", from_ms=10_000, to_ms=20_500),
+        Trouble(what="broker 2 is down", from_ms=12_000, to_ms=story_of(a_death).ended_ms),
+    ]
+
+    html = page([evolve(story_of(a_death), troubles=troubles)])
+
+    assert (
+        "faults: broker 1 is down, from 10.0 s to 20.5 s; broker 2 is down, from 12.0 s to the end"
+        in html
+    )
 
 
 def test_a_page_of_a_large_deploy_is_smaller_than_five_megabytes():

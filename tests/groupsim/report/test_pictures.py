@@ -48,7 +48,26 @@ def test_long_names_have_the_room_that_they_need():
     chart = partitions_chart(Canvas(lanes=lanes, width=300, is_live=False))
     svg = as_svg(filled(chart, {}, lanes))
 
-    assert any(text.startswith(name[:20]) for text in texts_of(svg))
+    assert any(text.endswith(name[-20:]) for text in texts_of(svg))
+
+
+def test_of_names_that_are_too_long_the_end_is_shown_because_there_they_differ():
+    names = [f"a-deployment-with-a-name-that-nobody-can-remember-{n}" for n in range(3)]
+    lanes = evolve(lanes_of([story_of(a_death)]), members=names, clients=names)
+
+    chart = members_chart(Canvas(lanes=lanes, width=300, is_live=False))
+    svg = as_svg(filled(chart, {}, lanes))
+
+    ends = [text[-4:] for text in texts_of(svg) if text.startswith("\N{HORIZONTAL ELLIPSIS}")]
+    assert ends == ["er-0", "er-1", "er-2"]
+
+
+def test_a_consumer_that_only_others_have_has_no_lane():
+    runs = [story_of(a_death), story_of(a_pause)]
+
+    lanes = [dict(charts_of(run, runs))["members"] for run in runs]
+
+    assert ["cat" in texts_of(as_svg(chart)) for chart in lanes] == [False, True]
 
 
 def test_a_gap_is_red_in_the_picture():

@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from groupsim.report.members import COMMITTED, CRASHED, MISSED, PRESENT, STILL
+from groupsim.report.members import COMMITTED, CRASHED, MISSED, PRESENT, STILL, MemberFold
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.story import natural
 from simulation.critical_path import Witness, explain
+from simulation.events import Row, WorldEventKind
 from simulation.measures import Member, Place
 from tests.groupsim.report.stories import story_of
 from tests.groupsim.runs import a_death, a_ghost, a_pause, a_slow_member, rows_of
@@ -99,6 +100,29 @@ def test_every_heartbeat_is_counted_once():
     quiet = sum(row.count or 0 for row in rows if row.kind == "heartbeats_answered")
     others = sum(row.kind == "reply_received" and row.request == "Heartbeat" for row in rows)
     assert beats == quiet + others > 0
+
+
+def test_heartbeats_at_the_usual_pace_are_one_stretch_and_a_silence_parts_them():
+    # A member that commits in between has a row for each heartbeat, as `quiet` cannot count them.
+    fold = MemberFold(bucket_ms=10)
+    reply = fold.handlers()[WorldEventKind.REPLY_RECEIVED]
+    for n, at_ms in enumerate((3_000, 6_002, 9_001, 12_000, 60_000, 63_001, 66_000)):
+        reply(
+            Row(
+                seq=n,
+                at_ms=at_ms,
+                kind=WorldEventKind.REPLY_RECEIVED.value,
+                run="a-run",
+                group="checkout",
+                client="ada",
+                request="Heartbeat",
+                duration_ms=3,
+            )
+        )
+
+    told = [(each.count, each.from_ms, each.to_ms) for each in fold.beats()]
+
+    assert told == [(4, 2_997, 12_000), (3, 59_997, 66_000)]
 
 
 def test_the_states_of_a_group_are_those_of_its_rebalances():
