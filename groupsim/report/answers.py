@@ -64,10 +64,10 @@ class _Words:
 _WORDS = {
     _SUM:              _Words("", "unowned in all", "Partitions had no owner for {} in all",
                               "No partition was left without an owner"),
-    "unowned_s":       _Words("", "unowned, worst partition",
+    "unowned_s":       _Words("", "unowned at worst",
                               "The worst partition had no owner for {}",
                               "No partition was left without an owner"),
-    "dual_s":          _Words("", "with two readers, worst partition",
+    "dual_s":          _Words("", "with two readers at worst",
                               "The worst partition had two readers at once for {}",
                               "No partition had two readers at once"),
     "rebalances":      _Words("rebalance", "", "It took {}",

@@ -13,6 +13,7 @@ import altair as alt
 from attrs import frozen
 
 from groupsim.report.frames import FAULTS, Lanes
+from groupsim.report.lag_curves import LAG_WORTH_A_LOOK
 from groupsim.report.members import COMMITTED, CRASHED, FAILED, MISSED, OUTSIDE, PRESENT, STILL
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.palette import (
@@ -35,8 +36,8 @@ _ROOMY = 7
 #: Labels need so much room from one to the next.
 _LABEL_HEIGHT = 13
 _HOUR_MS = 3_600_000
-#: To be fewer records behind is how reading works, and nothing to look at.
-_LAG_WORTH_A_CHART = 5
+#: What the names of all states take side by side.
+_LEGEND_WIDTH = 420
 #: The window is moved by dragging; the wheel alone scrolls the page.
 _ZOOM_EVENT = "wheel![event.ctrlKey || event.metaKey]"
 _A_CROSS = "M-1,-1L1,1M1,-1L-1,1"
@@ -68,6 +69,11 @@ class Canvas:
     has_names: bool = True
     #: A page has words for colours outside its charts.
     has_legend: bool = True
+
+    @property
+    def legend_columns(self) -> int:
+        """How many words of a legend stand side by side without being wider than the chart."""
+        return 2 if isinstance(self.width, int) and self.width < _LEGEND_WIDTH else 4
 
     def on(self, frame: str) -> alt.Chart:
         """A chart of these rows."""
@@ -147,7 +153,7 @@ class Canvas:
             layer=[first, *rest, focus, axis],
             width=self.width,
             height=height,
-            title=alt.TitleParams(title, subtitle=[subtitle] if subtitle else []),
+            title=alt.TitleParams(title, **({"subtitle": [subtitle]} if subtitle else {})),
         )
 
 
@@ -181,7 +187,7 @@ def groups_chart(canvas: Canvas) -> Chart:
             color=alt.Color(
                 "state:N",
                 scale=alt.Scale(domain=list(STATE_COLOURS), range=list(STATE_COLOURS.values())),
-                legend=alt.Legend(columns=4) if canvas.has_legend else None,
+                legend=alt.Legend(columns=canvas.legend_columns) if canvas.has_legend else None,
             ),
         )
     )
@@ -224,7 +230,7 @@ def partitions_chart(canvas: Canvas) -> Chart:
     )
     return canvas.finished(
         "Partitions",
-        "colour: the member that reads it; red: nobody; violet: two at once; blank: nobody yet",
+        "colour: its reader; red: nobody; violet: two at once; blank: nobody yet",
         owned,
         unowned,
         dual,
@@ -351,6 +357,6 @@ def charts_worth_drawing(lanes: Lanes) -> list[str]:
     nothing_in = {
         "partitions": not lanes.partitions,
         "members": not lanes.members,
-        "lag": lanes.lag_max < _LAG_WORTH_A_CHART,
+        "lag": lanes.lag_max < LAG_WORTH_A_LOOK,
     }
     return [name for name in CHARTS if not nothing_in.get(name)]

@@ -15,8 +15,10 @@ from simulation.events import Row
 from simulation.folds.lags import LagFold, Progress
 from simulation.measures import Place
 
-__all__ = ["LagCurves", "Peak", "Point", "peaks", "thinned"]
+__all__ = ["LAG_WORTH_A_LOOK", "LagCurves", "Peak", "Point", "peaks", "thinned"]
 
+#: To be fewer records behind is how reading works, and nothing to look at.
+LAG_WORTH_A_LOOK = 5
 #: When, and how many records behind.
 Point = tuple[int, int]
 

@@ -112,7 +112,7 @@ def _described(chart: Chart) -> dict[str, Any]:
     return {
         "spec": spec,
         "frames": sorted(set(_names(spec)) - {"focus"}),
-        "words": (said["text"], " ".join(said["subtitle"])),
+        "words": (said["text"], " ".join(said.get("subtitle", ()))),
     }
 
 

@@ -59,7 +59,7 @@ def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
         words = [subtitles[n]] if n < len(subtitles) else []
         title = alt.TitleParams(run.name, subtitle=words, fontSize=15, subtitleFontSize=12)
         columns.append(
-            alt.vconcat(*charts, spacing=6, title=title).resolve_scale(color="independent")
+            alt.vconcat(*charts, spacing=12, title=title).resolve_scale(color="independent")
         )
         frames.update({f"{prefix}{key}": rows for key, rows in frames_of(run, lanes).items()})
     in_a_row = 2 if len(runs) == _TWICE_TWO else _COLUMNS

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupsim.report.bands import BandFold, StateStay, Trouble
-from groupsim.report.lag_curves import LagCurves, Peak, Point, peaks, thinned
+from groupsim.report.lag_curves import LAG_WORTH_A_LOOK, LagCurves, Peak, Point, peaks, thinned
 from groupsim.report.members import Beats, Mark, MemberFold, MemberStay
 from groupsim.report.ownership import OwnershipLanes, Stay
 from simulation.critical_path import Witness, explain
@@ -25,6 +25,9 @@ __all__ = ["RunStory", "Told", "natural", "read_story"]
 #: A run is cut into so many moments, about the pixels of a wide chart: what happens within one of
 #: them is counted, and of a curve the extremes are kept.
 MOMENTS = 1_200
+#: The greatest lag is told of longer moments: a group that goes between 0 and 1 all the time would
+#: be a block of colour, and no line.
+_PEAKS = 400
 #: So many curves can be told apart in a chart; of more partitions, those that were furthest behind.
 CURVES_MAX = 8
 #: Of more rebalances than this, only the longest are explained.
@@ -106,7 +109,7 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
     """Read a run directory; one that is not whole raises `RunDirectoryError`."""
     recording = read_recording(run)
     end_ms = _end_of(recording)
-    bucket_ms = max(1, -(-end_ms // MOMENTS))
+    bucket_ms, peak_ms = (max(1, -(-end_ms // parts)) for parts in (MOMENTS, _PEAKS))
     ownership, lags, bands = OwnershipLanes(), LagCurves(), BandFold()
     members = MemberFold(bucket_ms)
     handlers = by_kind((ownership, lags, bands, members))
@@ -138,7 +141,7 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
         marks=members.marks(),
         beats=members.beats(),
         curves=_chosen(curves, bucket_ms),
-        worst={group: peaks(_of(group, curves), bucket_ms) for group in measures.groups},
+        worst={group: peaks(_of(group, curves), peak_ms) for group in measures.groups},
     )
 
 
@@ -172,7 +175,8 @@ def _chosen(
         tops = {
             place: max(lag for _, lag in points) for place, points in _of(group, curves).items()
         }
-        worst = sorted((place for place in tops if tops[place]), key=lambda each: -tops[each])
+        behind = (place for place in tops if tops[place] >= LAG_WORTH_A_LOOK)
+        worst = sorted(behind, key=lambda each: -tops[each])
         for place in sorted(worst[:CURVES_MAX]):
             found[place] = thinned(curves[place], bucket_ms)
     return found

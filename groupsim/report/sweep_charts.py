@@ -6,6 +6,7 @@ They hold their rows, and stand still: a page shows them as SVG.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -15,6 +16,7 @@ from groupsim.report.palette import THEME, UNOWNED_COLOUR
 
 __all__ = [
     "BETWEEN",
+    "called",
     "distributions_chart",
     "heat_map",
     "known_of",
@@ -32,6 +34,10 @@ _WIDTH = 460
 _CELL_HEIGHT, _LANE_HEIGHT, _PLOT_HEIGHT = 30, 20, 300
 #: A cell narrower than this has no room for its figure.
 _CELL_WIDTH = 30
+#: From this share of the way to the most on, a cell is so dark that its figure is white.
+_DARK = 0.7
+#: Dots nearer to one another than these shares of the plot have no room for their words between.
+_NEAR_ACROSS, _NEAR_UP = 0.2, 0.05
 #: Names of variants are longer than those of members.
 _CONFIG = {**THEME, "axisY": {"labelLimit": 240, "ticks": False}}
 #: Between the values of a setting.
@@ -63,8 +69,9 @@ def heat_map(answer: Row, figure: str) -> Spec:
     colours = alt.Color("value:Q", scale=alt.Scale(scheme="yelloworangered"), legend=None)
     layers = [base.mark_rect().encode(color=colours)]
     if _WIDTH / max(1, len(columns)) >= _CELL_WIDTH:
-        middle = (max(row["value"] for row in rows) + min(row["value"] for row in rows)) / 2
-        ink = alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
+        least, most = (pick(row["value"] for row in rows) for pick in (min, max))
+        dark = least + (most - least) * _DARK
+        ink = alt.condition(f"datum.value > {dark}", alt.value("white"), alt.value("black"))
         layers.append(base.mark_text(fontSize=11).encode(text="told:N", color=ink))
     chart = alt.layer(*layers).properties(width=_WIDTH, height=_CELL_HEIGHT * len(lanes))
     return _finished(chart, rows, down)
@@ -100,9 +107,11 @@ def pareto_chart(answer: Row, line: Row) -> Spec:
             "up": row["up"],
             "is_best": row["is_best"],
             "setting": called(row, names_of(answer)),
+            "is_below": False,
         }
         for row in line["settings"]
     ]
+    _part_words(rows)
     base = _ROWS.encode(
         x=alt.X("across:Q", title=line["across"]), y=alt.Y("up:Q", title=line["up"])
     )
@@ -111,9 +120,29 @@ def pareto_chart(answer: Row, line: Row) -> Spec:
         base.mark_circle(size=45, color=_OTHER_COLOUR),
         best.mark_line(interpolate="step-after", color=_LINE_COLOUR).encode(order="across:Q"),
         best.mark_circle(size=80, color=_LINE_COLOUR, opacity=1),
-        best.mark_text(align="left", dx=8, dy=-6, fontSize=10).encode(text="setting:N"),
+        *(
+            best.transform_filter(f"{is_shown}datum.is_below")
+            .mark_text(align="left", dx=8, dy=dy, fontSize=10)
+            .encode(text="setting:N")
+            for is_shown, dy in (("!", -6), ("", 9))
+        ),
     ).properties(width=_WIDTH, height=_PLOT_HEIGHT)
     return _finished(chart, rows)
+
+
+def _part_words(rows: Sequence[dict[str, Any]]) -> None:
+    """Of two dots that are side by side, the words of the second stand below it."""
+    room_across, room_up = (
+        share * max((row[name] for row in rows), default=0)
+        for name, share in (("across", _NEAR_ACROSS), ("up", _NEAR_UP))
+    )
+    best = sorted((row for row in rows if row["is_best"]), key=lambda row: row["across"])
+    for before, after in pairwise(best):
+        is_near = (
+            after["across"] - before["across"] < room_across
+            and abs(after["up"] - before["up"]) < room_up
+        )
+        after["is_below"] = is_near and not before["is_below"]
 
 
 def sweep_picture(answer: Row, measures: Sequence[str]) -> Spec:

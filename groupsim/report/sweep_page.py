@@ -5,16 +5,17 @@ What it tells has been asked of Spark already (commands/sweep_answers.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
 
-from groupsim.commands.sweep_summary import STATISTICS, figures_by_setting, interval
+from groupsim.commands.sweep_summary import STATISTICS, brief, figures_by_setting, interval
 from groupsim.report.page import file_of, template
 from groupsim.report.pictures import as_svg
 from groupsim.report.sweep_charts import (
     BETWEEN,
+    called,
     distributions_chart,
     heat_map,
     known_of,
@@ -28,6 +29,8 @@ from simulation.sentences import counted
 __all__ = ["picture_of", "sweep_page"]
 
 Row = Mapping[str, Any]
+#: Of more measures than this, the first are said at once.
+_SAID_MAX = 3
 
 
 def sweep_page(answer: Row) -> str:
@@ -61,10 +64,26 @@ def picture_of(answer: Row) -> dict[str, Any]:
 
 def _headline(answer: Row) -> list[str]:
     advice = answer["recommendation"]
-    said = [] if advice is None else [advice["sentence"]]
+    said = list(_extremes(answer)) if advice is None else [advice["sentence"]]
     if answer["failed"]:
         said.append(f"{counted(answer['failed'], 'run')} failed")
     return said
+
+
+def _extremes(answer: Row) -> Iterator[str]:
+    """Which settings have least and most of what differs: the answer where nobody asked for one."""
+    names = names_of(answer)
+    for measure in list(figures_by_setting(answer).differing)[:_SAID_MAX]:
+        rows = [
+            row
+            for row in answer["estimates"]
+            if row["figure"] == _mean(measure) and row["estimate"] is not None
+        ]
+        least, most = (pick(rows, key=lambda row: row["estimate"]) for pick in (min, max))
+        yield (
+            f"Mean {measure}: least with {called(least, names)}, {brief(least['estimate'])};"
+            f" most with {called(most, names)}, {brief(most['estimate'])}."
+        )
 
 
 def _parts(answer: Row, measures: list[str]) -> list[tuple[str, str, list[tuple[str, Markup]]]]:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from groupsim.report.pictures import as_svg
-from groupsim.report.sweep_charts import heat_map
+from groupsim.report.sweep_charts import heat_map, pareto_chart
 from groupsim.report.sweep_page import picture_of, sweep_page
 
 EVIL = "<script>alert(1)</script>"
@@ -83,6 +83,24 @@ def test_the_page_of_a_sweep_begins_with_the_advice_and_has_every_chart():
     assert page.count("<svg") == 3
     assert "4.25 (4 to 6)" in words
     assert "FAIL p99(unowned_s) &lt; 5 in 1 of 2 settings" in words
+
+
+def test_without_advice_the_page_begins_with_the_settings_that_have_least_and_most():
+    words = words_of(sweep_page(an_answer(recommendation=None)))
+
+    assert "Mean unowned_s: least with 6s, 4.25; most with 10s, 5.25." in words
+
+
+def test_the_words_of_dots_that_are_side_by_side_stand_above_and_below():
+    (line,) = an_answer()["pareto"]
+    near = [
+        each | {"across": 9.0 + n / 10, "up": 8.0 - n / 10, "is_best": True}
+        for n, each in enumerate(line["settings"])
+    ]
+
+    rows = pareto_chart(an_answer(), line | {"settings": near})["datasets"]["rows"]
+
+    assert [row["is_below"] for row in rows] == [False, True]
 
 
 def test_the_axis_with_most_values_goes_to_the_right():
