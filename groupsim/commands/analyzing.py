@@ -14,6 +14,7 @@ from rich.table import Table
 from groupsim.commands.on_spark import doing, needing_spark, refuse_two_places, session_at
 from groupsim.commands.voice import Voice, print_json
 from simulation.errors import SimulationError
+from simulation.sentences import listed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,11 +25,21 @@ if TYPE_CHECKING:
 USUAL = ("rebalances", "unowned", "deaths", "duplicates", "losses", "greatest_lag")
 #: What a table of rebalances has too many columns for.
 _NOT_SHOWN = {
-    "rebalances": ("phases", "trigger", "client_reason", "deadline_ms"),
+    "rebalances": (
+        "seq",
+        "phases",
+        "trigger",
+        "client_reason",
+        "deadline_ms",
+        "ended_ms",
+        "awaited",
+    ),
     "runs": ("settings",),
 }
 FORMATS = ("parquet", "csv")
 _LIMIT = 20
+#: Longer texts than this go on in the next line, so they need no more room; borders need so much.
+_TEXT_WIDTH, _BORDER = 24, 3
 
 
 @frozen(kw_only=True)
@@ -122,14 +133,33 @@ def _give(question: Question, voice: Voice, name: str, frame: DataFrame) -> None
     shown = frame.drop(*_NOT_SHOWN.get(name, ())) if question.sql is None else frame
     with doing(voice, f"computing {name}"):
         rows = shown.limit(limit + 1).collect()
+    texts = [["" if value is None else str(value) for value in row] for row in rows[:limit]]
+    columns = shown.columns
+    # Who wrote the SQL asked for all of its columns.
+    count = len(columns) if question.sql else columns_that_fit(columns, texts, voice.page.width)
     table = Table(title=name, title_justify="left", title_style="bold")
-    for column in shown.columns:
+    for column in columns[:count]:
         table.add_column(column)
-    for row in rows[:limit]:
-        table.add_row(*("" if value is None else str(value) for value in row))
+    for text in texts:
+        table.add_row(*text[:count])
     voice.show(table)
+    if columns[count:]:
+        voice.say(
+            f"{name} also has {listed(columns[count:])}: --json prints them, --out keeps them"
+        )
     if len(rows) > limit:
         voice.say(f"{name} has more rows than {limit}: --limit shows more, --out keeps all")
+
+
+def columns_that_fit(columns: Sequence[str], texts: Sequence[Sequence[str]], width: int) -> int:
+    """How many columns, from the first on, can be read beside one another on so wide a page."""
+    room = width - 1
+    for n, name in enumerate(columns):
+        longest = max((len(text[n]) for text in texts), default=0)
+        room -= max(len(name), min(longest, _TEXT_WIDTH)) + _BORDER
+        if room < 0:
+            return max(1, n)
+    return len(columns)
 
 
 def _refuse_old_files(out: Path, names: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from groupsim.commands.analyzing import columns_that_fit
 from tests.groupsim.command import ROOT, groupsim, groupsim_process
 from tests.groupsim.runs import a_death, directory_of
 
@@ -32,6 +33,15 @@ def test_a_table_is_shown_on_stdout_and_what_is_going_on_on_stderr():
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
+def test_columns_that_nobody_could_read_are_left_to_a_wider_page():
+    columns = ["run", "reason", "duration_ms"]
+    texts = [["a-run", "session of checkout-2 expired, and more of it", "3004"]]
+
+    counts = [columns_that_fit(columns, texts, width) for width in (120, 40, 3)]
+
+    assert counts == [3, 2, 1]
+
+
 def test_a_question_in_sql_finds_every_table_as_a_view():
     query = "SELECT count(*) AS deaths FROM deaths"
 
