@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from groupsim.report.members import COMMITTED, Mark
 from groupsim.report.story import RunStory, natural
 from simulation.measures import Member, Place
 from simulation.sentences import listed
@@ -18,6 +19,8 @@ Frame = list[dict[str, Any]]
 #: The lane of what is wrong around the groups.
 FAULTS = "faults"
 _NOBODY = "nobody"
+#: So many ticks side by side still let a member's colour be seen.
+_TICKS = 300
 #: Room for the names of lanes: a letter is about so wide, and no more than this is given.
 _LETTER, _LABEL_MAX, _LABEL_MIN = 6, 170, 60
 
@@ -132,7 +135,7 @@ def frames_of(run: RunStory, lanes: Lanes) -> dict[str, Frame]:
                 "count": mark.count,
                 "detail": mark.detail,
             }
-            for mark in run.marks
+            for mark in _apart(run.marks, max(1, -(-lanes.ended_ms // _TICKS)))
         ],
         "beats": [
             {
@@ -160,6 +163,23 @@ def frames_of(run: RunStory, lanes: Lanes) -> dict[str, Frame]:
         ],
         "focus": [],
     }
+
+
+def _apart(marks: Sequence[Mark], bucket_ms: int) -> list[Mark]:
+    """Commits that would stand on one another are one tick that counts them; the rest as it is."""
+    found: list[Mark] = []
+    for mark in marks:
+        before = found[-1] if found else None
+        if (
+            before is not None
+            and mark.what == before.what == COMMITTED
+            and mark.member == before.member
+            and mark.at_ms // bucket_ms == before.at_ms // bucket_ms
+        ):
+            found[-1] = evolve(before, count=before.count + mark.count)
+        else:
+            found.append(mark)
+    return found
 
 
 def _states(run: RunStory) -> Frame:

@@ -6,7 +6,9 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from attrs import evolve
 
+from groupsim.report.frames import frames_of, lanes_of
 from groupsim.report.members import COMMITTED, CRASHED, MISSED, PRESENT, STILL, MemberFold
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.story import natural
@@ -91,6 +93,17 @@ def test_commits_are_marked_and_those_of_one_moment_are_counted():
     rows = [row for row in rows_of(a_death) if row.kind in told]
     assert sum(mark.count for mark in commits) == len(rows)
     assert len(commits) < len(rows)
+
+
+def test_commits_that_would_stand_on_one_another_are_one_tick_that_counts_them():
+    story = story_of(a_death)
+    lanes = evolve(lanes_of([story]), ended_ms=100 * story.ended_ms)
+
+    ticks = [row for row in frames_of(story, lanes)["marks"] if row["what"] == COMMITTED]
+
+    commits = [mark for mark in story.marks if mark.what == COMMITTED]
+    assert len(ticks) < len(commits) / 2
+    assert sum(row["count"] for row in ticks) == sum(mark.count for mark in commits)
 
 
 def test_every_heartbeat_is_counted_once():
