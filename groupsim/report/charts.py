@@ -153,7 +153,7 @@ class Canvas:
             layer=[first, *rest, focus, axis],
             width=self.width,
             height=height,
-            title=alt.TitleParams(title, **({"subtitle": [subtitle]} if subtitle else {})),
+            title=alt.TitleParams(title, subtitle=[subtitle] if subtitle else alt.Undefined),
         )
 
 
