@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from groupsim.commands.results import GroupFigures
-from groupsim.commands.summary import facts_of, holder_of
+from groupsim.commands.summary import facts_of, holder_of, number
 from groupsim.report.answers import (
     figure,
     figure_names,
@@ -207,7 +207,7 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "events": f"{run.events:,}",
         "seed": run.run_file.seed,
         "versions": ", ".join(f"{name} {each}" for name, each in run.run_file.versions.items()),
-        "expectations": run.outcome.get("expectations", ()),
+        "expectations": [_expected(each) for each in run.outcome.get("expectations", ())],
         "violations": run.outcome.get("violations", ()),
         "liveness": run.outcome.get("liveness", ""),
         "faults": list(_faults(run)),
@@ -219,6 +219,12 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "command": shlex.join(["groupsim", "replay", str(run.path)]),
         "scenario": json.dumps(dict(run.scenario), indent=2, ensure_ascii=False),
     }
+
+
+def _expected(each: Mapping[str, Any]) -> dict[str, Any]:
+    """An expectation, and what came of it as the summary writes it."""
+    found = each["figure"]
+    return {**each, "figure": found if isinstance(found, str) else number(found)}
 
 
 def _faults(run: RunStory) -> Iterator[str]:

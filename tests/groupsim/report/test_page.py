@@ -121,6 +121,14 @@ def test_a_run_has_no_lane_for_members_that_only_others_have():
     assert lanes_in(data["charts"]["members"]) == ["ada", "bea", "cat"]
 
 
+def test_what_came_of_an_expectation_is_written_as_in_the_summary():
+    story = story_of(a_death)
+    expected = [{"text": "unowned_s < 450", "figure": 1991.9409999999998, "holds": False}]
+    run_file = evolve(story.run_file, outcome={"expectations": expected})
+
+    assert "(it was 1,991.941)" in page([evolve(story, run_file=run_file)])
+
+
 def test_faults_are_told_in_words_too():
     troubles = [
         Trouble(what="broker 1 is down", from_ms=10_000, to_ms=20_500),
