@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from attrs import frozen
@@ -18,6 +18,7 @@ from simulation.durations import milliseconds
 from simulation.scenarios.documents import parse_value
 from simulation.scenarios.limits import USUAL, Limits
 from simulation.scenarios.mistakes import Mistake, ScenarioError
+from simulation.scenarios.overrides import places_of
 from simulation.scenarios.scenario import Scenario
 from simulation.scenarios.values import duration_text
 
@@ -144,6 +145,7 @@ def settings_of(
     Each of them can be played; otherwise a `ScenarioError` lists every mistake of all of them.
     """
     _refuse_twice(axes)
+    _refuse_one_place(scenario, axes)
     found: dict[str, list[Setting]] = {name: [] for name in scenario.variant_names}
     wrong: dict[str, tuple[Mistake, list[str]]] = {}
     for values in product(*([*zip(axis.texts, axis.values, strict=True)] for axis in axes)):
@@ -172,6 +174,23 @@ def _refuse_twice(axes: Iterable[Axis]) -> None:
             raise ScenarioError(
                 [Mistake(file=f"--vary {path}", found="given twice", allowed="must be given once")]
             )
+
+
+def _refuse_one_place(scenario: Scenario, axes: Sequence[Axis]) -> None:
+    """Refuse axes of which the later takes back what the earlier has put there."""
+    data = scenario.to_dict()
+    places = [(axis.path, places_of(data, axis.path)) for axis in axes]
+    mistakes = [
+        Mistake(
+            file=f"--vary {path}, --vary {later}",
+            found=f"both lead to {'.'.join(map(str, meeting[0]))}",
+            allowed="choose one of them",
+        )
+        for (path, before), (later, after) in combinations(places, 2)
+        if (meeting := [each for each in before if any(each[: len(it)] == it for it in after)])
+    ]
+    if mistakes:
+        raise ScenarioError(mistakes)
 
 
 def _placed(mistake: Mistake, settings: Sequence[str]) -> Mistake:

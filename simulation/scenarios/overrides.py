@@ -45,6 +45,23 @@ def overridden(document: Document, path: str, value: object, asked: Change) -> D
     return evolve(document, data=data, changes=tuple(changes))
 
 
+def places_of(data: Any, path: str) -> list[Path]:  # noqa: ANN401 (plain data)
+    """Where a path leads in a scenario's data, settings in snake case; nowhere if it is wrong."""
+    spelled = deepcopy(data)
+    _spell_out(spelled)
+    try:
+        return [_in_snake_case(place) for place in _places(spelled, path)]
+    except Wrong:
+        return []
+
+
+def _in_snake_case(place: Path) -> Path:
+    return tuple(
+        str(step).replace(".", "_") if above == _SETTINGS else step
+        for above, step in zip((None, *place), place, strict=False)
+    )
+
+
 def _spell_out(data: Any) -> None:  # noqa: ANN401 (plain data)
     """Write short forms as long ones, so that a path can lead to the keys that they leave out.
 

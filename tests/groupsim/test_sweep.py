@@ -163,6 +163,10 @@ def test_another_sweep_is_refused_before_spark_is_started(scenario, folder):
         (["--vary", "members=1..9"], "--vary: found 'members=1..9'; must say how many values"),
         (["--vary", "memberz=1,2"], "unknown key 'memberz'"),
         (["--vary", "memberz=1,2"], "did you mean `members`?"),
+        (
+            ["--vary", "session_timeout_ms=6s", "--vary", "session.timeout.ms=8s"],
+            "--vary session_timeout_ms, --vary session.timeout.ms: both lead to",
+        ),
         (["--vary", "members=2,3", "--set", "members=2"], "--vary members: --set has it too"),
         (["--gate", "p99(unowned) < 5"], "--gate: found 'p99(unowned) < 5'; a bound must name"),
         (["--gate", "unowned_s < 5"], "must have an aggregate over the runs, such as p99("),

@@ -92,3 +92,32 @@ def test_every_mistake_of_all_settings_is_told_at_once_with_where_it_is_one():
 def test_a_path_that_is_given_twice_is_refused():
     with pytest.raises(ScenarioError, match="--vary members: given twice"):
         settings_of(a_scenario(), [parse_axis("members=1,2"), parse_axis("members=3")])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "place"),
+    [
+        (
+            "session_timeout_ms=6s,10s",
+            "groups.checkout.settings.session.timeout.ms=20s",
+            "groups.checkout.settings.session_timeout_ms",
+        ),
+        ("session_timeout_ms=6s", "session.timeout.ms=8s", "settings.session_timeout_ms"),
+        ("groups.checkout.members=1,2", "members=3", "groups.checkout.members"),
+        ("session_timeout_ms=6s", "settings={max.poll.records: 5}", "settings.session_timeout_ms"),
+    ],
+)
+def test_two_paths_that_lead_to_one_place_are_refused_by_name(one, other, place):
+    path, later = one.partition("=")[0], other.partition("=")[0]
+
+    with pytest.raises(ScenarioError) as caught:
+        settings_of(a_scenario(), [parse_axis(one), parse_axis(other)])
+
+    assert f"--vary {path}, --vary {later}: both lead to" in str(caught.value)
+    assert place in str(caught.value)
+
+
+def test_a_whole_and_then_a_part_of_it_are_two_axes():
+    axes = [parse_axis("settings={},{max.poll.records: 5}"), parse_axis("session_timeout_ms=6s,8s")]
+
+    assert len(settings_of(a_scenario(), axes)) == 4
