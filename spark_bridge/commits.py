@@ -11,7 +11,7 @@ from spark_bridge.lives import with_lives
 from spark_bridge.names import name_of, with_names
 from spark_bridge.timeline import until_the_end
 from spark_bridge.values import AFTER_ALL, or_false, or_zero
-from spark_bridge.windows import before, greatest_since, in_order, so_far
+from spark_bridge.windows import before, greatest_since, so_far, to_come
 
 _COMMITTED, _REMOVED = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
 _WRITTEN, _FAILED = WorldEventKind.WRITE_COMMITTED.value, EventKind.WRITE_FAILED.value
@@ -103,7 +103,7 @@ def _behind(events: DataFrame) -> DataFrame:
     reached = F.when(is_commit, F.col(c.OFFSET)).otherwise(F.col(c.END_OFFSET))
     change = F.when(~is_work, F.struct(F.when(is_commit, F.col(c.OFFSET)).alias(c.OFFSET)))
     is_break = (kind == _REMOVED) | or_false(is_commit & (F.col(c.OFFSET) < last[c.OFFSET]))
-    later = in_order(*place).rowsBetween(1, Window.unboundedFollowing)
+    later = to_come(*place)
     work = F.when(is_work, F.struct((-F.col(c.SEQ)).alias(c.SEQ), c.OFFSET))
     first = greatest_since(c.ROUND, work, so_far(*place))[c.OFFSET]
     covered_ms = F.min(F.when(is_commit, F.col(c.AT_MS))).over(_at_least(*place, c.ROUND))
@@ -149,11 +149,11 @@ def _work_and_commits(events: DataFrame) -> DataFrame:
 
 
 def _at_least(*keys: str) -> WindowSpec:
-    """The rows with these keys that reach as far as the present one."""
+    """The rows with these keys that reach as far as the present one, the furthest first."""
     return (
         Window.partitionBy(*keys)
-        .orderBy(c.REACHED)
-        .rangeBetween(Window.currentRow, Window.unboundedFollowing)
+        .orderBy(F.desc(c.REACHED))
+        .rangeBetween(Window.unboundedPreceding, Window.currentRow)
     )
 
 

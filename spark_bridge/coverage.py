@@ -17,36 +17,44 @@ from spark_bridge.values import or_zero
 _A_GAP = (*A_LIFE, c.GAP)
 
 
-def processed_again(rows: DataFrame) -> DataFrame:
+def odd_ranges(rows: DataFrame) -> DataFrame:
+    """One row per range that does not begin where the last one ended: after a gap, or a rewind.
+
+    Takes what `delivery_rows` returns; `reached` is how far anybody had come before.
+    """
+    is_odd = F.col(c.OFFSET) != F.col(c.DONE)
+    return rows.where(is_range() & is_odd).select(
+        *A_LIFE, c.SEQ, c.CLIENT, c.OFFSET, c.END_OFFSET, F.col(c.DONE).alias(c.REACHED)
+    )
+
+
+def processed_again(odd: DataFrame) -> DataFrame:
     """One row per range that was processed, in part at least, once more: how many `records` of it.
 
-    Takes what `delivery_rows` returns.
+    Takes what `odd_ranges` returns.
     """
-    ranges = rows.transform(_ranges)
-    pieces = ranges.transform(_pieces)
     is_again = F.col(c.SEQ) > F.min(c.SEQ).over(Window.partitionBy(*_A_GAP, c.LOW))
     in_gaps = (
-        pieces.transform(_cut)
+        odd.transform(_pieces)
+        .transform(_cut)
         .withColumn(c.AGAIN, F.when(is_again, 0).otherwise(F.col(c.HIGH) - F.col(c.LOW)))
         .groupBy(*A_LIFE, c.SEQ)
         .agg(F.sum(c.AGAIN).alias(c.AGAIN))
     )
     records = F.col(c.HIGH) - F.col(c.LOW) - or_zero(F.col(c.AGAIN))
     return (
-        ranges.transform(_rewinds)
+        odd.transform(rewinds)
         .join(in_gaps, on=[*A_LIFE, c.SEQ], how="left")
         .select(*A_LIFE, c.SEQ, records.alias(c.RECORDS))
         .where(F.col(c.RECORDS) > 0)
     )
 
 
-def never_processed(rows: DataFrame) -> DataFrame:
+def never_processed(odd: DataFrame) -> DataFrame:
     """One row per stretch below the highest end that nobody has processed, `low` up to `high`."""
-    ranges = rows.transform(_ranges)
-    gaps = ranges.transform(_gaps)
     # A gap is cut where it was filled in part; what no piece covers is missing still.
-    whole = gaps.withColumn(c.SEQ, F.lit(None).cast("bigint"))
-    cut = whole.unionByName(ranges.transform(_pieces)).transform(_cut)
+    whole = odd.transform(_gaps).withColumn(c.SEQ, F.lit(None).cast("bigint"))
+    cut = whole.unionByName(odd.transform(_pieces)).transform(_cut)
     return (
         cut.groupBy(*_A_GAP, c.LOW, c.HIGH)
         .agg(F.max(c.SEQ).alias(c.SEQ))
@@ -65,15 +73,8 @@ def is_rewind() -> Column:
     return is_range() & (F.col(c.OFFSET) < F.col(c.DONE))
 
 
-def _ranges(rows: DataFrame) -> DataFrame:
-    """The ranges that were processed, each with how far anybody had come before."""
-    return rows.where(is_range()).select(
-        *A_LIFE, c.SEQ, c.OFFSET, c.END_OFFSET, F.col(c.DONE).alias(c.REACHED)
-    )
-
-
-def _gaps(ranges: DataFrame) -> DataFrame:
-    return ranges.where(F.col(c.OFFSET) > F.col(c.REACHED)).select(
+def _gaps(odd: DataFrame) -> DataFrame:
+    return odd.where(F.col(c.OFFSET) > F.col(c.REACHED)).select(
         *A_LIFE,
         F.col(c.SEQ).alias(c.GAP),
         F.col(c.REACHED).alias(c.LOW),
@@ -81,24 +82,26 @@ def _gaps(ranges: DataFrame) -> DataFrame:
     )
 
 
-def _rewinds(ranges: DataFrame) -> DataFrame:
-    """What ranges cover below the highest end before them."""
-    return ranges.where(F.col(c.OFFSET) < F.col(c.REACHED)).select(
-        *A_LIFE,
-        c.SEQ,
+def rewinds(odd: DataFrame) -> DataFrame:
+    """One row per range that begins below the highest end before it: what it covers below that.
+
+    Takes what `odd_ranges` returns.
+    """
+    return odd.where(F.col(c.OFFSET) < F.col(c.REACHED)).select(
+        *(*A_LIFE, c.SEQ, c.CLIENT),
         F.col(c.OFFSET).alias(c.LOW),
         F.least(c.END_OFFSET, c.REACHED).alias(c.HIGH),
     )
 
 
-def _pieces(ranges: DataFrame) -> DataFrame:
+def _pieces(odd: DataFrame) -> DataFrame:
     """What rewinds cover of gaps."""
     low = F.greatest(f"gap.{c.LOW}", f"rewind.{c.LOW}")
     high = F.least(f"gap.{c.HIGH}", f"rewind.{c.HIGH}")
     return (
-        ranges.transform(_rewinds)
+        odd.transform(rewinds)
         .alias("rewind")
-        .join(ranges.transform(_gaps).alias("gap"), on=list(A_LIFE), how="inner")
+        .join(odd.transform(_gaps).alias("gap"), on=list(A_LIFE), how="inner")
         .where(low < high)
         .select(*A_LIFE, c.GAP, c.SEQ, low.alias(c.LOW), high.alias(c.HIGH))
     )

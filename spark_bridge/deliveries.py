@@ -12,7 +12,14 @@ from pyspark.sql import functions as F
 from simulation.events import WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.commits import committed_offsets
-from spark_bridge.coverage import is_range, is_rewind, never_processed, processed_again
+from spark_bridge.coverage import (
+    is_range,
+    is_rewind,
+    never_processed,
+    odd_ranges,
+    processed_again,
+    rewinds,
+)
 from spark_bridge.lives import with_lives
 from spark_bridge.readers import (
     A_LIFE,
@@ -25,6 +32,7 @@ from spark_bridge.readers import (
     PLACE,
     POSITION,
     RETURNED,
+    SAID,
     STOPS,
     reader_rows,
 )
@@ -43,33 +51,34 @@ _ENDINGS = {
 
 def duplicates(events: DataFrame) -> DataFrame:
     """One row per partition and cause: how many records were processed again because of it."""
-    return events.transform(delivery_rows).transform(duplicates_among)
+    rows = events.transform(delivery_rows)
+    return rows.transform(duplicates_among, rows.transform(odd_ranges))
 
 
 def losses(events: DataFrame) -> DataFrame:
     """One row per partition and cause: how many records nobody processed, though committed past."""
-    return events.transform(delivery_rows).transform(losses_among, events)
+    rows = events.transform(delivery_rows)
+    return rows.transform(losses_among, rows.transform(odd_ranges), events)
 
 
-def duplicates_among(rows: DataFrame) -> DataFrame:
-    """The same as `duplicates`, of what `delivery_rows` returns."""
-    again = rows.transform(processed_again)
+def duplicates_among(rows: DataFrame, odd: DataFrame) -> DataFrame:
+    """The same as `duplicates`, of what `delivery_rows` and `odd_ranges` return."""
     # Most partitions are in order, and nobody need ask why.
-    few = F.broadcast(rows.where(is_rewind()).select(*PLACE).distinct())
+    few = F.broadcast(odd.transform(rewinds).select(*PLACE).distinct())
     concerned = rows.join(few, on=list(PLACE), how="left_semi")
     return (
         concerned.transform(_with_reasons)
-        .join(again, on=[*A_LIFE, c.SEQ], how="inner")
-        .transform(_with_other_readers, concerned)
+        .join(odd.transform(processed_again), on=[*A_LIFE, c.SEQ], how="inner")
+        .transform(_with_other_readers, concerned, odd)
         .groupBy(*PLACE, _why_again().alias(c.REASON))
         .agg(F.sum(c.RECORDS).alias(c.RECORDS))
     )
 
 
-def losses_among(rows: DataFrame, events: DataFrame) -> DataFrame:
-    """The same as `losses`, of what `delivery_rows` returns."""
+def losses_among(rows: DataFrame, odd: DataFrame, events: DataFrame) -> DataFrame:
+    """The same as `losses`, of what `delivery_rows` and `odd_ranges` return."""
     return (
-        rows.transform(_missing, events)
+        rows.transform(_missing, odd, events)
         .transform(_with_blames, rows, events)
         .where(~F.col(c.HAS_IN_HAND))
         .groupBy(*PLACE, c.REASON)
@@ -80,7 +89,8 @@ def losses_among(rows: DataFrame, events: DataFrame) -> DataFrame:
 def delivery_rows(events: DataFrame) -> DataFrame:
     """The rows about partitions and their readers, with how far anybody had come before them.
 
-    `reached` is how far anybody had read, `done` how far anybody had processed.
+    `reached` is how far anybody had read, `done` how far anybody had processed, `had_base` whether
+    anybody had begun to read at all.
     """
     return events.transform(reader_rows).transform(_with_progress)
 
@@ -92,9 +102,15 @@ def _with_progress(rows: DataFrame) -> DataFrame:
     came_to = F.when(kind == POSITION, or_zero(F.col(c.OFFSET))).when(
         is_handed, F.col(c.END_OFFSET)
     )
-    reached = F.max(F.when(F.col(c.IS_READER), came_to)).over(before(*A_LIFE))
-    done = F.max(F.when(is_range(), F.col(c.END_OFFSET))).over(before(*A_LIFE))
-    return rows.withColumns({c.REACHED: or_zero(reached), c.DONE: or_zero(done)}).drop(c.AT_MS)
+    begins = F.col(c.IS_READER) & kind.isin(POSITION, RETURNED)
+    earlier = before(*A_LIFE)
+    return rows.withColumns(
+        {
+            c.REACHED: or_zero(F.max(F.when(F.col(c.IS_READER), came_to)).over(earlier)),
+            c.DONE: or_zero(F.max(F.when(is_range(), F.col(c.END_OFFSET))).over(earlier)),
+            c.HAD_BASE: or_false(F.bool_or(begins).over(earlier)),
+        }
+    )
 
 
 # --- why again ---
@@ -113,14 +129,16 @@ def _with_reasons(rows: DataFrame) -> DataFrame:
     )
     is_begin = (kind == POSITION) & F.col(c.IS_READER)
     forgotten = F.when(kind == FORGOTTEN, F.coalesce(F.col(c.DETAIL), F.lit("forgotten")))
-    is_said = kind.isin(COMMITTED, FORGOTTEN)
+    is_said = kind.isin(*SAID)
     is_failure = (kind == COMMIT_FAILED) & F.col(c.OFFSET).isNotNull()
     failed = F.when(is_failure, F.struct(c.CLIENT, c.OFFSET, c.ERROR))
     committed = greatest_since(
         c.FAILURES, F.when(kind == COMMITTED, F.col(c.OFFSET)), so_far(*A_LIFE)
     )
+    is_telling = is_begin | is_rewind() | is_said | is_failure | kind.isin(*STOPS, *GONE)
     return (
-        rows.withColumns(
+        rows.where(is_telling)
+        .withColumns(
             {
                 c.FORGOTTEN: F.last(
                     F.when(is_said, F.struct(forgotten.alias(c.DETAIL))), ignorenulls=True
@@ -178,7 +196,7 @@ def _with_endings(rows: DataFrame) -> DataFrame:
     )
 
 
-def _with_other_readers(again: DataFrame, rows: DataFrame) -> DataFrame:
+def _with_other_readers(again: DataFrame, rows: DataFrame, odd: DataFrame) -> DataFrame:
     """Ranges that were processed again, each with another consumer that reads there at the time."""
     kind = F.col(c.KIND)
     of_a_consumer = in_order(*A_LIFE, c.CLIENT)
@@ -197,8 +215,7 @@ def _with_other_readers(again: DataFrame, rows: DataFrame) -> DataFrame:
     )
     is_reading = (F.col(c.FROM_SEQ) < F.col(c.SEQ)) & (F.col(c.SEQ) < F.col(c.TO_SEQ))
     others = (
-        rows.where(is_rewind())
-        .select(*A_LIFE, c.SEQ, c.CLIENT)
+        odd.transform(rewinds)
         .join(readings, on=list(A_LIFE), how="inner")
         .where(is_reading & (F.col(c.OTHER) != F.col(c.CLIENT)))
         .groupBy(*A_LIFE, c.SEQ)
@@ -236,7 +253,7 @@ def _why_again() -> Column:
 # --- why never ---
 
 
-def _missing(rows: DataFrame, events: DataFrame) -> DataFrame:
+def _missing(rows: DataFrame, odd: DataFrame, events: DataFrame) -> DataFrame:
     """Stretches that the group has committed past, from where it began, and nobody processed."""
     known = (
         rows.transform(_bases, events)
@@ -247,7 +264,7 @@ def _missing(rows: DataFrame, events: DataFrame) -> DataFrame:
     beyond = known.select(*A_LIFE, F.col(c.REACHED).alias(c.LOW), F.col(c.COMMITTED).alias(c.HIGH))
     low, high = F.greatest(c.LOW, c.BASE), F.least(c.HIGH, c.COMMITTED)
     return (
-        rows.transform(never_processed)
+        odd.transform(never_processed)
         .unionByName(beyond)
         .join(known.drop(c.REACHED), on=list(A_LIFE), how="inner")
         .withColumns({c.LOW: low, c.HIGH: high})
@@ -262,24 +279,25 @@ def _bases(rows: DataFrame, events: DataFrame) -> DataFrame:
     What lies before its first position never was its business; but of a partition that came to be
     while the group was at work, everything is.
     """
-    kind, is_reader = F.col(c.KIND), F.col(c.IS_READER)
-    begins = is_reader & kind.isin(POSITION, RETURNED) & F.col(c.OFFSET).isNotNull()
-    is_new = (kind == ASSIGNED) & (F.col(c.BORN) > F.col(c.WORK_BEGAN))
-    base = F.when(begins, F.col(c.OFFSET)).when(is_new, F.lit(0))
+    is_begin = F.col(c.IS_READER) & F.col(c.KIND).isin(POSITION, RETURNED)
+    began = F.when(is_begin & F.col(c.OFFSET).isNotNull(), F.col(c.SEQ))
+    is_new = F.col(c.BORN) < F.coalesce(F.col(c.BEGAN), F.lit(AFTER_ALL))
     return (
-        rows.transform(_with_births, events)
-        .groupBy(*A_LIFE)
+        rows.groupBy(*A_LIFE)
         .agg(
-            F.min_by(base, F.when(base.isNotNull(), F.col(c.SEQ))).alias(c.BASE),
+            F.min(began).alias(c.BEGAN),
+            F.min_by(c.OFFSET, began).alias(c.OFFSET),
             F.coalesce(F.max(F.when(is_range(), F.col(c.END_OFFSET))), F.lit(0)).alias(c.REACHED),
             F.max(c.LIFE_ENDED).alias(c.LIFE_ENDED),
         )
+        .join(rows.transform(_new_partitions, events), on=list(A_LIFE), how="left")
+        .withColumn(c.BASE, F.when(is_new, F.lit(0)).otherwise(F.col(c.OFFSET)))
         .where(F.col(c.BASE).isNotNull())
     )
 
 
-def _with_births(rows: DataFrame, events: DataFrame) -> DataFrame:
-    """The rows with when their partition came to be and when their group first had any."""
+def _new_partitions(rows: DataFrame, events: DataFrame) -> DataFrame:
+    """One row per partition that came to be while its group was at work: `born`, its first row."""
     # A topic grows seldom: its growths fit into one row.
     births = (
         events.where(F.col(c.KIND).isin(*_BIRTHS))
@@ -287,17 +305,17 @@ def _with_births(rows: DataFrame, events: DataFrame) -> DataFrame:
         .groupBy(c.RUN, c.TOPIC, c.LIFE)
         .agg(F.collect_list(F.struct(c.SEQ, c.COUNT)).alias(c.PARTITIONS))
     )
-    began = (
-        rows.where(F.col(c.KIND) == ASSIGNED)
-        .groupBy(c.RUN, c.GROUP)
-        .agg(F.min(c.SEQ).alias(c.WORK_BEGAN))
-    )
     have_it = F.filter(c.PARTITIONS, lambda birth: birth[c.COUNT] > F.col(c.PARTITION))
     born = F.array_min(F.transform(have_it, lambda birth: birth[c.SEQ]))
+    assigned = rows.where(F.col(c.KIND) == ASSIGNED)
+    began = assigned.groupBy(c.RUN, c.GROUP).agg(F.min(c.SEQ).alias(c.WORK_BEGAN))
     return (
-        rows.join(F.broadcast(births), on=[c.RUN, c.TOPIC, c.LIFE], how="left")
-        .join(F.broadcast(began), on=[c.RUN, c.GROUP], how="left")
-        .withColumn(c.BORN, born)
+        assigned.groupBy(*A_LIFE)
+        .agg(F.min(c.SEQ).alias(c.BORN))
+        .join(F.broadcast(births), on=[c.RUN, c.TOPIC, c.LIFE], how="inner")
+        .join(F.broadcast(began), on=[c.RUN, c.GROUP], how="inner")
+        .where(born > F.col(c.WORK_BEGAN))
+        .select(*A_LIFE, c.BORN)
     )
 
 
@@ -345,20 +363,17 @@ def _stretches(cuts: Column) -> Column:
 
 def _dropped(rows: DataFrame, events: DataFrame) -> DataFrame:
     """Stretches that nobody would process any more when the row came, unless somebody went back."""
-    kind = F.col(c.KIND)
-    begins = F.col(c.IS_READER) & kind.isin(POSITION, RETURNED)
-    is_new = (kind == ASSIGNED) & or_false(F.col(c.BORN) > F.col(c.WORK_BEGAN))
-    had_base = F.bool_or(begins | is_new).over(before(*A_LIFE))
-    detail = or_empty(F.col(c.DETAIL))
+    kind, detail = F.col(c.KIND), or_empty(F.col(c.DETAIL))
     jumps = (kind == POSITION) & F.col(c.IS_READER) & (F.col(c.OFFSET) > F.col(c.REACHED))
-    is_jump = jumps & ~detail.startswith("committed") & F.col(c.HAD_BASE)
+    is_leap = jumps & ~detail.startswith("committed")
     is_drop = kind.isin(*GONE) & F.col(c.HAS_IN_HAND)
+    is_jump = is_leap & (F.col(c.HAD_BASE) | or_false(F.col(c.BORN) < F.col(c.SEQ)))
     client = F.col(c.CLIENT)
     went = said(client, " went from ", F.col(c.REACHED), " to ", F.col(c.OFFSET), ": ", detail)
     died = said(client, " ", _how_it_ended(), " with them in hand")
     return (
-        rows.transform(_with_births, events)
-        .withColumn(c.HAD_BASE, or_false(had_base))
+        rows.where(is_leap | is_drop)
+        .join(rows.transform(_new_partitions, events), on=list(A_LIFE), how="left")
         .where(is_jump | is_drop)
         .select(
             *(*A_LIFE, c.SEQ),

@@ -6,7 +6,7 @@ has in hand when the partition is taken from it, and loses it when it dies.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from simulation.events import EventKind, WorldEventKind
@@ -22,13 +22,17 @@ PROCESSED = WorldEventKind.RECORDS_PROCESSED.value
 STOPS = (WorldEventKind.PARTITION_REVOKED.value, WorldEventKind.PARTITION_LOST.value)
 GONE = (WorldEventKind.CONSUMER_CRASHED.value, WorldEventKind.CONSUMER_STOPPED.value)
 COMMIT_FAILED = WorldEventKind.COMMIT_FAILED.value
-COMMITTED, FORGOTTEN = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
+SAID = COMMITTED, FORGOTTEN = EventKind.OFFSET_COMMITTED.value, EventKind.OFFSET_REMOVED.value
 
 PLACE = (c.RUN, c.GROUP, c.TOPIC, c.PARTITION)
 #: A partition until its topic is deleted, and a consumer there until it is gone.
 A_LIFE = (*PLACE, c.LIFE)
 A_TENURE = (*A_LIFE, c.CLIENT, c.TENURE)
 _AT_PLACE = (*A_LIFE, c.CLIENT)
+_SHOWN = (
+    *(*PLACE, c.CLIENT),
+    *(c.SEQ, c.AT_MS, c.KIND, c.OFFSET, c.END_OFFSET, c.ERROR, c.DETAIL),
+)
 
 
 def reader_rows(events: DataFrame) -> DataFrame:
@@ -36,29 +40,36 @@ def reader_rows(events: DataFrame) -> DataFrame:
 
     All of it is told from one order of the rows: those of a consumer at a partition. From
     `in_hand_from` up to `in_hand_end` is what it has been handed and has not processed yet, and
-    `is_last` says that no other row of it follows.
+    `is_last` says that no other row of it follows. What the coordinator says of offsets is no
+    reader's, and tells nothing of one.
     """
     return (
         _concerning(events)
         .transform(with_lives, events)
         .transform(_with_stays)
         .transform(_with_batches)
+        .unionByName(_said(events).transform(with_lives, events), allowMissingColumns=True)
     )
 
 
 def _concerning(events: DataFrame) -> DataFrame:
     """The rows about partitions that groups read, and the ends of consumers for each of theirs."""
     kind = F.col(c.KIND)
-    is_placed = (
-        F.col(c.GROUP).isNotNull() & F.col(c.TOPIC).isNotNull() & F.col(c.PARTITION).isNotNull()
-    )
-    kinds = (ASSIGNED, POSITION, RETURNED, PROCESSED, *STOPS, COMMIT_FAILED, COMMITTED, FORGOTTEN)
-    shown = (c.SEQ, c.AT_MS, c.KIND, c.OFFSET, c.END_OFFSET, c.ERROR, c.DETAIL)
-    own = events.where(kind.isin(*kinds) & is_placed)
+    kinds = (ASSIGNED, POSITION, RETURNED, PROCESSED, *STOPS, COMMIT_FAILED)
+    own = events.where(kind.isin(*kinds) & _is_placed())
     places = own.where(kind == ASSIGNED).select(*PLACE, c.CLIENT).distinct()
     gone = events.where(kind.isin(*GONE)).drop(c.GROUP, c.TOPIC, c.PARTITION)
     theirs = gone.join(places, on=[c.RUN, c.CLIENT], how="inner")
-    return own.select(*PLACE, c.CLIENT, *shown).unionByName(theirs.select(*PLACE, c.CLIENT, *shown))
+    return own.select(*_SHOWN).unionByName(theirs.select(*_SHOWN))
+
+
+def _said(events: DataFrame) -> DataFrame:
+    """The rows in which a coordinator takes an offset or forgets it."""
+    return events.where(F.col(c.KIND).isin(*SAID) & _is_placed()).select(*_SHOWN).drop(c.AT_MS)
+
+
+def _is_placed() -> Column:
+    return F.col(c.GROUP).isNotNull() & F.col(c.TOPIC).isNotNull() & F.col(c.PARTITION).isNotNull()
 
 
 def _with_stays(rows: DataFrame) -> DataFrame:
@@ -125,4 +136,5 @@ def _with_batches(rows: DataFrame) -> DataFrame:
         .withColumn(c.IN_HAND_END, F.col(c.LATEST)[c.END_OFFSET])
         .withColumn(c.HAS_IN_HAND, is_left & or_false(F.col(c.IN_HAND_FROM) < F.col(c.IN_HAND_END)))
         .drop(c.SINCE, c.HANDED, c.IS_NEW, c.IS_NEW_BATCH, c.LATEST, c.LAST, c.DONE, c.BATCH)
+        .drop(c.AT_MS)
     )

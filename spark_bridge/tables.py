@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_bridge import schemas
 from spark_bridge.commits import commits, commits_refused
 from spark_bridge.coordinators import coordinator_moves
+from spark_bridge.coverage import odd_ranges
 from spark_bridge.critical_path import critical_paths
 from spark_bridge.deaths import detections
 from spark_bridge.deliveries import delivery_rows, duplicates_among, losses_among
@@ -184,12 +185,17 @@ class Timeline:
 
     def duplicates(self) -> DataFrame:
         """One row per partition and cause: how many records were processed again because of it."""
-        return self._keep("deliveries", delivery_rows).transform(duplicates_among)
+        return self._deliveries().transform(duplicates_among, self._odd_ranges())
 
     def losses(self) -> DataFrame:
         """One row per partition and cause: records that nobody processed, though committed past."""
-        rows = self._keep("deliveries", delivery_rows)
-        return rows.transform(losses_among, self._events)
+        return self._deliveries().transform(losses_among, self._odd_ranges(), self._events)
+
+    def _deliveries(self) -> DataFrame:
+        return self._keep("deliveries", delivery_rows)
+
+    def _odd_ranges(self) -> DataFrame:
+        return self._keep("odd_ranges", lambda _: self._deliveries().transform(odd_ranges))
 
     def deaths(self) -> DataFrame:
         """One row per death of a member: when, and when its group was without it (null: never)."""

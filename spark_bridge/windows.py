@@ -26,6 +26,15 @@ def before(*keys: str) -> WindowSpec:
     return in_order(*keys).rowsBetween(Window.unboundedPreceding, -1)
 
 
+def to_come(*keys: str) -> WindowSpec:
+    """The rows with these keys after the present one, the last of all first.
+
+    In the other order Spark would look at all of them anew from every row.
+    """
+    backwards = Window.partitionBy(*keys).orderBy(F.desc(c.SEQ))
+    return backwards.rowsBetween(Window.unboundedPreceding, -1)
+
+
 def all_of(*keys: str) -> WindowSpec:
     """All rows with these keys, also those to come."""
     return Window.partitionBy(*keys)
