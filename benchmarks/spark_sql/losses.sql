@@ -1,20 +1,7 @@
 WITH rows AS MATERIALIZED (FROM readers),
-ranges AS (
-    SELECT run, "group", topic, "partition", life, seq, "offset", end_offset,
-        coalesce(max(end_offset) OVER (
-            PARTITION BY run, "group", topic, "partition", life ORDER BY seq
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached
-    FROM rows WHERE kind = 'records_processed' AND "offset" < end_offset
-),
-rewinds AS (
-    SELECT run, "group", topic, "partition", life, seq, "offset" AS low,
-        least(end_offset, reached) AS high
-    FROM ranges WHERE "offset" < reached
-),
-gaps AS (
-    SELECT run, "group", topic, "partition", life, seq AS gap, reached AS low, "offset" AS high
-    FROM ranges WHERE "offset" > reached
-),
+ranges AS (FROM ranges_of('rows')),
+rewinds AS (FROM rewinds_of('ranges')),
+gaps AS (FROM gaps_of('ranges')),
 pieces AS (
     SELECT run, "group", topic, "partition", life, gap, NULL AS seq, low, high FROM gaps
     UNION ALL
@@ -23,16 +10,7 @@ pieces AS (
     FROM rewinds r JOIN gaps g USING (run, "group", topic, "partition", life)
     WHERE greatest(g.low, r.low) < least(g.high, r.high)
 ),
-ends AS (
-    SELECT run, "group", topic, "partition", life, gap, low FROM pieces
-    UNION
-    SELECT run, "group", topic, "partition", life, gap, high FROM pieces
-),
-stretches AS (
-    SELECT *, lead(low) OVER (
-        PARTITION BY run, "group", topic, "partition", life, gap ORDER BY low) AS high
-    FROM ends
-),
+stretches AS (FROM stretches_of('pieces')),
 never AS (
     SELECT run, "group", topic, "partition", life, s.low, s.high
     FROM pieces p JOIN stretches s USING (run, "group", topic, "partition", life, gap)

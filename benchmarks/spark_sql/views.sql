@@ -308,6 +308,36 @@ SELECT run, "group", topic, "partition", life, ended, client, tenure, seq, at_ms
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached
 FROM in_hand;
 
+-- One row per range that was processed, with how far anybody had come before. `rows` is the name of
+-- what a question has kept of `readers`, so that it is computed once for it; so it is below.
+CREATE MACRO ranges_of(rows) AS TABLE
+SELECT run, "group", topic, "partition", life, seq, "offset", end_offset,
+    coalesce(max(end_offset) OVER (
+        PARTITION BY run, "group", topic, "partition", life ORDER BY seq
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached
+FROM query_table(rows) WHERE kind = 'records_processed' AND "offset" < end_offset;
+
+-- What ranges cover below the highest end before them, and what they leave out above it.
+CREATE MACRO rewinds_of(ranges) AS TABLE
+SELECT run, "group", topic, "partition", life, seq, "offset" AS low,
+    least(end_offset, reached) AS high
+FROM query_table(ranges) WHERE "offset" < reached;
+
+CREATE MACRO gaps_of(ranges) AS TABLE
+SELECT run, "group", topic, "partition", life, seq AS gap, reached AS low, "offset" AS high
+FROM query_table(ranges) WHERE "offset" > reached;
+
+-- Gaps, cut wherever any of these pieces begins or ends.
+CREATE MACRO stretches_of(pieces) AS TABLE
+WITH ends AS (
+    SELECT run, "group", topic, "partition", life, gap, low FROM query_table(pieces)
+    UNION
+    SELECT run, "group", topic, "partition", life, gap, high FROM query_table(pieces)
+)
+SELECT *, lead(low) OVER (
+    PARTITION BY run, "group", topic, "partition", life, gap ORDER BY low) AS high
+FROM ends;
+
 CREATE MACRO how_it_ended(kind) AS CASE kind
     WHEN 'partition_revoked' THEN 'gave the partition up'
     WHEN 'partition_lost' THEN 'lost the partition'
