@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -21,6 +24,8 @@ _REMOVED, _REPLACED = EventKind.MEMBER_REMOVED.value, EventKind.MEMBER_REPLACED.
 #: A member that joins waits for its answer, and its session with it.
 _PARKED = (EventKind.MEMBER_ADDED.value, EventKind.MEMBER_REJOINED.value)
 _SIGNS = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
+#: Before a sign of life, between those that it stands for, and after the last one.
+_SILENCES = (c.SILENCE_BEFORE_MS, c.SILENCE_WITHIN_MS, c.SILENCE_AFTER_MS)
 _A_CLIENT, _A_MEMBER = (c.RUN, c.GROUP, c.CLIENT), (c.RUN, c.GROUP, c.MEMBER)
 
 
@@ -70,10 +75,10 @@ def _is_expiry() -> Column:
 
 def _worst_silences(events: DataFrame) -> DataFrame:
     """One row per member: its longest silence, the least margin, and the near misses."""
-    silences, timeout_ms = F.col(c.SILENCE_MS), F.col(c.TIMEOUT_MS)
-    longest_ms = F.array_max(silences)
-    near = F.filter(silences, lambda silence: silence * 3 >= timeout_ms * 2)
-    near_misses = F.when(~_is_expiry(), F.greatest(F.size(near), F.lit(0)))
+    silences, timeout_ms = tuple(map(F.col, _SILENCES)), F.col(c.TIMEOUT_MS)
+    longest_ms = F.greatest(*silences)  # null is left out
+    near = (F.when(silence * 3 >= timeout_ms * 2, 1).otherwise(0) for silence in silences)
+    near_misses = F.when(~_is_expiry(), reduce(add, near))
     return (
         events.transform(_signs_of_life)
         .transform(_with_silences, events)
@@ -131,17 +136,19 @@ def _with_silences(signs: DataFrame, events: DataFrame) -> DataFrame:
     loads = (
         events.where(kind == _LOADED)
         .groupBy(c.RUN, c.GROUP)
-        .agg(F.collect_list(F.struct(c.SEQ, c.AT_MS)).alias(c.LOADS))
+        .agg(
+            F.collect_list(F.struct(c.SEQ, c.AT_MS)).alias(c.LOADS),
+            F.max(c.AT_MS).alias(c.LOADED_MS),
+        )
     )
-    load_ms, last_load_ms = (
-        F.array_max(F.transform(some, lambda load: load[c.AT_MS]))
-        for some in (F.filter(c.LOADS, lambda load: load[c.SEQ] < F.col(c.SEQ)), F.col(c.LOADS))
+    load_ms = F.array_max(
+        F.transform(c.LOADS, lambda load: F.when(load[c.SEQ] < F.col(c.SEQ), load[c.AT_MS]))
     )
     last_ms = F.max(c.SIGN_TO_MS).over(before(*_A_MEMBER))
     since_ms = F.when(last_ms.isNotNull(), F.greatest(last_ms, load_ms))
     is_last = F.lead(c.SEQ).over(in_order(*_A_MEMBER)).isNull()
     stays = is_last & ~F.col(c.IS_OVER) & ~kind.isin(*_PARKED) & ~_is_expiry()
-    heard_ms = F.greatest(F.max(c.SIGN_TO_MS).over(so_far(*_A_MEMBER)), last_load_ms)
+    heard_ms = F.greatest(F.max(c.SIGN_TO_MS).over(so_far(*_A_MEMBER)), F.col(c.LOADED_MS))
     apart_ms = F.when(
         (kind == _BEATS) & (F.col(c.COUNT) > 1),
         F.floor(F.col(c.DURATION_MS) / (F.col(c.COUNT) - 1)),
@@ -154,7 +161,7 @@ def _with_silences(signs: DataFrame, events: DataFrame) -> DataFrame:
         signs.join(F.broadcast(loads), on=[c.RUN, c.GROUP], how="left")
         .withColumns(
             {
-                c.SILENCE_MS: F.array_compact(F.array(before_ms, apart_ms, after_ms)),
+                **dict(zip(_SILENCES, (before_ms, apart_ms, after_ms), strict=True)),
                 c.TIMEOUT_MS: F.last(timeout_ms, ignorenulls=True).over(so_far(*_A_MEMBER)),
                 c.CLIENT: F.first(c.CLIENT, ignorenulls=True).over(so_far(*_A_MEMBER)),
             }

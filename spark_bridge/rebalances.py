@@ -126,11 +126,18 @@ def _with_phases(courses: DataFrame) -> DataFrame:
         c.MEMBER, F.when(is_join, "which joined last").otherwise("which left").alias(c.HELD_WHY)
     )
     is_awaited = (kind == _REQUEST) & (F.col(c.MEMBER) == F.col(c.OPENED)[c.LEADER])
+    # A phase begins with a turn, and nobody has done anything in it then. Asked so, and not by
+    # turn, it needs no other order of the rows than the group's.
+    is_note = is_join | is_leave
+    last_note = F.when(is_note | F.col(c.TURNS), F.struct(F.when(is_note, note).alias(c.VALUE)))
     return (
-        courses.withColumn(c.OPENED, F.first(opened).over(so_far(*_A_TURN)))
-        .withColumn(
-            c.LAST_NOTE,
-            F.last(F.when(is_join | is_leave, note), ignorenulls=True).over(so_far(*_A_TURN)),
+        courses.withColumns(
+            {
+                c.OPENED: F.last(F.when(F.col(c.TURNS), opened), ignorenulls=True).over(
+                    so_far(*_A_GROUP)
+                ),
+                c.LAST_NOTE: F.last(last_note, ignorenulls=True).over(so_far(*_A_GROUP))[c.VALUE],
+            }
         )
         .withColumn(c.SYNCED_MS, F.min(F.when(is_awaited, F.col(c.AT_MS))).over(all_of(*_A_TURN)))
         .withColumn(

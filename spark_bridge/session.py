@@ -47,6 +47,9 @@ EVERYWHERE: Mapping[str, str] = {
     # Rows that are never moved make long chains of sorts and windows in one task. By itself Spark
     # gives each of them up to 64 MiB to begin with, and may run out of memory over a few rows.
     "spark.buffer.pageSize": "2m",
+    # All tables together are made of some hundreds of generated classes. By itself Spark remembers
+    # a hundred, and compiles what it has forgotten anew, time and again.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     **ITS_OWN,
 }
 
