@@ -18,7 +18,10 @@ def pareto(estimates: DataFrame, across: Figure, up: Figure) -> DataFrame:
     points = _points(estimates, across, c.ACROSS).join(
         _points(estimates, up, c.UP).select(c.SETTING, c.UP), on=c.SETTING, how="inner"
     )
-    better = points.alias("other").join(points.alias("one"), on=_beats("other", "one"), how="inner")
+    # Settings are few. By itself Spark lets each partition meet each other one: on a cluster, where
+    # a shuffle has 200 of them, that is 40,000 tasks.
+    others, ones = points.alias("other"), F.broadcast(points.alias("one"))
+    better = others.join(ones, on=_beats("other", "one"), how="inner")
     beaten = better.select(F.col(f"one.{c.SETTING}").alias(c.SETTING)).distinct()
     return (
         points.join(beaten.withColumn(c.IS_BEST, F.lit(0)), on=c.SETTING, how="left")

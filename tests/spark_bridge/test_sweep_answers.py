@@ -119,6 +119,17 @@ def test_the_line_has_the_settings_that_no_other_beats(spark):
     ]
 
 
+def test_settings_are_compared_without_every_partition_meeting_every_other(spark, capsys):
+    frame = results(spark, {"unowned_s": [3.0], "detection_s": [1.0]})
+    across, up = figures("mean(unowned_s)", "mean(detection_s)")
+
+    pareto(estimates(frame, [across, up]), across, up).explain()
+
+    plan = capsys.readouterr().out
+    assert "BroadcastNestedLoopJoin" in plan
+    assert "CartesianProduct" not in plan
+
+
 def test_every_bound_is_held_against_every_setting(spark):
     frame = results(spark, {"unowned_s": [3.0, 2.0]}, {"unowned_s": [5.0, 1.0]})
     verdicts = {
