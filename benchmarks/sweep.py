@@ -27,7 +27,7 @@ from groupsim.commands.shipped import shipped
 from simulation.measures import Number
 from simulation.scenarios import Scenario
 from simulation.scenarios.grids import Setting, parse_axis, settings_of
-from spark_bridge.session import cluster_session
+from spark_bridge.session import FOR_PLAYING, cluster_session
 from spark_bridge.sweeps.folder import at_work
 from spark_bridge.sweeps.plan import usual_chunk
 from spark_bridge.sweeps.running import play_missing, task_of
@@ -85,7 +85,7 @@ def by_pool(settings: Sequence[Setting], seeds: int) -> None:
 
 def by_spark(scenario: Scenario, settings: Sequence[Setting], seeds: int, folder: Path) -> Taken:
     """Play all of them as a sweep."""
-    spark = cluster_session(f"local[{CORES}]", "groupsim-benchmark")
+    spark = cluster_session(f"local[{CORES}]", "groupsim-benchmark", instead=FOR_PLAYING)
     sweep = Sweep.of(scenario, [parse_axis(AXIS)], seeds=seeds)
     sweep = evolve(sweep, runs_per_chunk=usual_chunk(sweep.runs, CORES))
     with at_work(folder, sweep) as workshop:

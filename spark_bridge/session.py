@@ -54,6 +54,7 @@ EVERYWHERE: Mapping[str, str] = {
 }
 
 _CORES = os.cpu_count() or 2
+_NOTHING: Mapping[str, str] = {}
 
 
 def _memory_mb() -> int:
@@ -78,6 +79,12 @@ SETTINGS: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 
+#: What a session on this machine has instead that plays simulations, which Python does: its own
+#: code is hardly ever run often enough to be worth compiling again, by the slow compiler.
+FOR_PLAYING: Mapping[str, str] = {
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+}
+
 #: How long a master may take to give us an executor.
 EXECUTOR_WITHIN_S = 60
 
@@ -85,25 +92,33 @@ _BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 _WORKERS_PYTHON = "PYSPARK_PYTHON"
 
 
-def local_session(app_name: str = "groupsim") -> SparkSession:
+def local_session(
+    app_name: str = "groupsim", *, instead: Mapping[str, str] = _NOTHING
+) -> SparkSession:
     """The session of this process; started here if there is none yet, which takes seconds.
 
     It works on this machine, unless spark-submit has started this process: it has chosen a master.
+    `instead` has settings that take the place of the usual ones on this machine.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
     if _BY_SPARK_SUBMIT in os.environ:
         return _started(EVERYWHERE, app_name)
-    return cluster_session(SETTINGS["spark.master"], app_name)
+    return cluster_session(SETTINGS["spark.master"], app_name, instead=instead)
 
 
 def cluster_session(
-    master: str, app_name: str = "groupsim", *, executor_within_s: float = EXECUTOR_WITHIN_S
+    master: str,
+    app_name: str = "groupsim",
+    *,
+    instead: Mapping[str, str] = _NOTHING,
+    executor_within_s: float = EXECUTOR_WITHIN_S,
 ) -> SparkSession:
     """A session with its driver here and its work at a master, such as spark://host:7077.
 
     Workers run the Python that PYSPARK_PYTHON names, unless they are threads of this machine.
+    `instead` has settings that take the place of the usual ones on this machine.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -118,7 +133,8 @@ def cluster_session(
     require_java()
     if master.startswith("local"):
         with _this_python_on_the_workers():
-            return _started({**EVERYWHERE, **SETTINGS, "spark.master": master}, app_name)
+            settings = {**EVERYWHERE, **SETTINGS, **instead, "spark.master": master}
+            return _started(settings, app_name)
     spark = _started({**EVERYWHERE, "spark.master": master}, app_name)
     if master.startswith("spark://"):
         # Elsewhere it is usual to wait in a queue, or for an image to be loaded.

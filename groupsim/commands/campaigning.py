@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import asdict, evolve, frozen
 
 from groupsim.commands.failures import INTERRUPTED
-from groupsim.commands.on_spark import needing_spark, refuse_two_places, session_at
+from groupsim.commands.on_spark import needing_spark, refuse_two_places, session_to_play_at
 from groupsim.commands.progress import Reporter, told_worlds
 from groupsim.commands.running import ending_well
 from groupsim.commands.voice import Voice, print_json
@@ -94,7 +94,7 @@ def _place(voice: Voice, wish: CampaignWish) -> Iterator[Place | None]:
 
         worlds = Worlds(first_seed=wish.seeds[0], seeds=len(wish.seeds))
         gone_on_with(wish.out, worlds)  # before Spark is started for nothing
-        spark = session_at(voice, wish.master, wish.remote)
+        spark = session_to_play_at(voice, wish.master, wish.remote)
         cores = cores_of(spark)
         worlds = evolve(worlds, runs_per_chunk=usual_chunk(worlds.runs, cores))
         with at_work(wish.out, worlds) as workshop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -41,14 +41,27 @@ def needing_spark(verb: str) -> Iterator[None]:
 
 def session_at(voice: Voice, master: str | None, remote: str | None) -> SparkSession:
     """A session at a master or of a Connect server; without either, on this machine."""
+    return _session_at(voice, master, remote, {})
+
+
+def session_to_play_at(voice: Voice, master: str | None, remote: str | None) -> SparkSession:
+    """The same for whole simulations, which are played by Python."""
+    from spark_bridge.session import FOR_PLAYING  # noqa: PLC0415 - as above
+
+    return _session_at(voice, master, remote, FOR_PLAYING)
+
+
+def _session_at(
+    voice: Voice, master: str | None, remote: str | None, instead: Mapping[str, str]
+) -> SparkSession:
     from spark_bridge import session  # noqa: PLC0415 - as above
 
     with doing(voice, "starting Spark"):
         if remote is not None:
             return session.remote_session(remote)
         if master is not None:
-            return session.cluster_session(master)
-        return session.local_session()
+            return session.cluster_session(master, instead=instead)
+        return session.local_session(instead=instead)
 
 
 @contextmanager

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from groupsim.commands.failures import Terminated
-from groupsim.commands.on_spark import doing, needing_spark, refuse_two_places, session_at
+from groupsim.commands.on_spark import (
+    doing,
+    needing_spark,
+    refuse_two_places,
+    session_at,
+    session_to_play_at,
+)
 from groupsim.commands.progress import Reporter, told_runs
 from groupsim.commands.running import Wish, ending_well, resolved
 from groupsim.commands.sweep_questions import (
@@ -140,7 +146,7 @@ def _answer(
     else:
         sweep = _sweep(wish, grid)
         gone_on_with(wish.out, sweep)  # before Spark is started for nothing
-        spark = session_at(voice, wish.master, wish.remote)
+        spark = session_to_play_at(voice, wish.master, wish.remote)
         folder = _played(voice, sweep, wish.out, grid.settings, spark)
     kept, runs = folder.runs_kept(), folder.plan.runs
     if not kept:
