@@ -13,17 +13,9 @@ from tests.support.shipped import measured, played, rows_of, story, total
 PAGES = FOLDER.parent.parent / "docs" / "scenarios"
 
 RUNS = [(name, variant) for name in shipped() for variant in story(name).variant_names]
-#: Its runs are long, and whoever plays one keeps it: one process for all of them.
-DEPLOY = pytest.mark.xdist_group("rolling_deploy")
 
 
-@pytest.mark.parametrize(
-    ("name", "variant"),
-    [
-        pytest.param(name, variant, marks=DEPLOY if name == "rolling_deploy" else ())
-        for name, variant in RUNS
-    ],
-)
+@pytest.mark.parametrize(("name", "variant"), RUNS, ids=[f"{n}-{v}" for n, v in RUNS])
 def test_everything_holds_in(name, variant):
     result = played(name, variant)
 
@@ -42,7 +34,6 @@ def test_somebody_can_read_about(name):
 # --- rolling_deploy ---
 
 
-@DEPLOY
 def test_a_rolling_deploy_moves_much_if_eager_little_if_cooperative_and_nothing_if_static():
     eager, cooperative, static = (
         total("rolling_deploy", variant, "moved")
@@ -53,7 +44,6 @@ def test_a_rolling_deploy_moves_much_if_eager_little_if_cooperative_and_nothing_
     assert static == 0
 
 
-@DEPLOY
 def test_a_rolling_deploy_rebalances_twice_for_each_absence_but_never_if_static():
     eager, static = (
         measured("rolling_deploy", v).rebalances for v in ("eager", "static_long_session")
@@ -62,7 +52,6 @@ def test_a_rolling_deploy_rebalances_twice_for_each_absence_but_never_if_static(
     assert (len(eager), len(static)) == (1 + 2 * (50 + 1), 1)
 
 
-@DEPLOY
 def test_a_static_pod_that_is_away_for_longer_than_its_session_costs_two_rebalances():
     _, missed, back = measured("rolling_deploy", "static").rebalances
 
@@ -74,7 +63,6 @@ def test_a_static_pod_that_is_away_for_longer_than_its_session_costs_two_rebalan
     )
 
 
-@DEPLOY
 def test_a_rolling_deploy_leaves_partitions_unowned_longest_where_nobody_takes_over():
     unowned = {
         variant: total("rolling_deploy", variant, "unowned_s")
@@ -84,7 +72,6 @@ def test_a_rolling_deploy_leaves_partitions_unowned_longest_where_nobody_takes_o
     assert sorted(unowned, key=unowned.__getitem__) == list(unowned)
 
 
-@DEPLOY
 def test_only_pods_that_are_killed_make_duplicates():
     graceful = [measured("rolling_deploy", v).figure("duplicates") for v in ("eager", "static")]
     killed = measured("rolling_deploy", "killed_static_auto_commit")
