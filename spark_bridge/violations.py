@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.blame import as_violation, is_placed, place
+from spark_bridge.joins import is_join
 from spark_bridge.rosters import GROUP_KINDS, with_rosters
 from spark_bridge.sessions import member_sessions
 from spark_bridge.values import AFTER_ALL, or_false
@@ -27,7 +28,6 @@ from spark_bridge.windows import before, in_order, so_far
 
 _REMOVED = EventKind.GROUP_REMOVED.value
 _CHANGED, _LOADED = EventKind.STATE_CHANGED.value, EventKind.GROUP_LOADED.value
-_ARRIVALS = (EventKind.MEMBER_ADDED.value, EventKind.MEMBER_REJOINED.value)
 _PROCESSED = WorldEventKind.RECORDS_PROCESSED.value
 _ASSIGNED = WorldEventKind.PARTITION_ASSIGNED.value
 #: What ends an owner's time with a partition, and with all of them.
@@ -132,9 +132,9 @@ def _with_beginnings(processed: DataFrame, events: DataFrame) -> DataFrame:
     ahead = in_order(*_A_GROUP).rowsBetween(Window.currentRow, Window.unboundedFollowing)
     end = F.first(F.when(is_end, F.struct(c.SEQ, c.KIND, c.GENERATION)), ignorenulls=True)
     joins = (
-        events.where(kind.isin(*_ARRIVALS) | is_end)
+        events.where(is_join() | is_end)
         .withColumn(c.NEXT, end.over(ahead))
-        .where(kind.isin(*_ARRIVALS) & (F.col(c.NEXT)[c.KIND] == _CHANGED))
+        .where(is_join() & (F.col(c.NEXT)[c.KIND] == _CHANGED))
         .select(
             *_A_GROUP,
             F.col(c.NEXT)[c.GENERATION].alias(c.GENERATION),
@@ -238,13 +238,13 @@ def _of_the_present(rows: DataFrame, events: DataFrame) -> DataFrame:
     kind = F.col(c.KIND)
     is_turn = ((kind == _CHANGED) & (F.col(c.STATE) == _COMPLETING)) | (kind == _LOADED)
     turns = (
-        events.where(is_turn | kind.isin(*_ARRIVALS))
+        events.where(is_turn | is_join())
         .withColumn(c.ROUND, F.count_if(is_turn).over(so_far(*_A_GROUP)))
         .groupBy(*_A_GROUP, c.ROUND)
         .agg(
             F.min(F.when(is_turn, F.col(c.SEQ))).alias(c.FROM_SEQ),
             F.max(F.when(is_turn, F.col(c.KIND))).alias(c.ENDED_BY),
-            F.collect_set(F.when(kind.isin(*_ARRIVALS), F.col(c.INSTANCE))).alias(c.NEXT),
+            F.collect_set(F.when(is_join(), F.col(c.INSTANCE))).alias(c.NEXT),
         )
     )
     in_rounds = Window.partitionBy(*_A_GROUP).orderBy(c.ROUND)

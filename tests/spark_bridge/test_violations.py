@@ -68,6 +68,11 @@ def rejoins(client: str, **facts: Any) -> Row:
     return an_event(EventKind.MEMBER_REJOINED, 8, **of(client, **facts))
 
 
+def comes_back(client: str, instead_of: str, state: str, **facts: Any) -> Row:
+    told = of(client, state=state, detail=f"it replaced {instead_of}", **facts)
+    return an_event(EventKind.MEMBER_REPLACED, 9, **told)
+
+
 def processes(client: str, generation: int, **facts: Any) -> Row:
     place = at(offset=0, end_offset=5, generation=generation)
     return an_event(WorldEventKind.RECORDS_PROCESSED, 20, **of(client, **facts), **place)
@@ -162,6 +167,15 @@ BROKEN: Mapping[str, tuple[tuple[Row, ...], str, int, int, str]] = {
          moves(STABLE, 1, count=2, protocol="cooperative-sticky"),
          takes("ada", instance="a"), takes("bea", instance="b")),
         "CooperativeOwnersAreAlone", 7, 6, "ada and bea both own t-0 of g"),
+    "a static owner is back in time for this generation": (
+        (created(), joins("ada", instance="a"), joins("bea"),
+         moves(COMPLETING, 1, count=2, protocol="cooperative-sticky"),
+         moves(STABLE, 1, count=2, protocol="cooperative-sticky"), rejoins("bea"),
+         comes_back("cat", "ada-1", "PreparingRebalance", instance="a"),
+         moves(COMPLETING, 2, count=2, protocol="cooperative-sticky"),
+         moves(STABLE, 2, count=2, protocol="cooperative-sticky"),
+         takes("cat", instance="a"), takes("bea")),
+        "CooperativeOwnersAreAlone", 11, 10, "cat and bea both own t-0 of g"),
     "an acknowledged commit is lost": (
         (commits("ada", 9), hears("ada", 9), takes("bea"), goes_to("bea", 4, "committed")),
         "AcknowledgedCommitsSurvive", 4, 2, "bea began t-0 of g at 4, 9 was acknowledged"),
@@ -229,6 +243,13 @@ KEPT: Mapping[str, tuple[Row, ...]] = {
         moves(STABLE, 1, count=2, protocol="cooperative-sticky"),
         takes("ada", instance="a"), rejoins("bea"),
         moves(COMPLETING, 2, count=2, protocol="cooperative-sticky"),
+        moves(STABLE, 2, count=2, protocol="cooperative-sticky"), takes("bea")),
+    "a static owner was back before, and has missed the generation": (
+        created(), joins("ada", instance="a"), joins("bea"),
+        moves(COMPLETING, 1, count=2, protocol="cooperative-sticky"),
+        moves(STABLE, 1, count=2, protocol="cooperative-sticky"),
+        comes_back("cat", "ada-1", STABLE, instance="a"), takes("cat", instance="a"),
+        rejoins("bea"), moves(COMPLETING, 2, count=2, protocol="cooperative-sticky"),
         moves(STABLE, 2, count=2, protocol="cooperative-sticky"), takes("bea")),
     "the next owner begins where it was acknowledged": (
         commits("ada", 9), hears("ada", 9), takes("bea"), goes_to("bea", 9, "committed")),
