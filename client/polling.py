@@ -102,8 +102,15 @@ class PollLoop:
 
     @property
     def _is_settled(self) -> bool:
-        """Whether the last look round found nothing amiss."""
-        return self._is_in_order and self._has_all_positions
+        """Whether the last look round found nothing amiss, and nothing it collected is.
+
+        An answer that was buffered may be an error that takes a position away.
+        """
+        return (
+            self._is_in_order
+            and self._has_all_positions
+            and self.subscriptions.has_all_fetch_positions
+        )
 
     def _look(self, now_ms: int) -> _Look:
         return _Look(now_ms, self.client.ended, self.metadata.update_version)
@@ -118,7 +125,7 @@ class PollLoop:
             self._is_in_order
             and self.client.ended == look.ended
             and self.metadata.update_version == look.update_version
-            and (self._has_all_positions or now_ms < self.subscriptions.next_retry_ms)
+            and now_ms < self.subscriptions.next_retry_ms
             and self.client.network.states.backs_off_until_ms <= look.at_ms
             and not self.subscriptions.has_read_from_followers
             and (self.group is None or self.group.has_nothing_to_do(now_ms))
@@ -126,35 +133,35 @@ class PollLoop:
 
     # --- the wait ---------------------------------------------------------------------------------
 
-    @property
-    def _is_endless(self) -> bool:
-        """Whether the wait need not end for a poll that nobody hears of."""
-        return self.swallows_empty_polls and self._is_settled
-
     def _wait_ms(self, timer: Timer) -> int:
-        """How long until this poll is over, or something else is due."""
-        wait_ms = NEVER if self._is_endless else timer.remaining_ms
+        """How long until something else is due than the end of this poll."""
+        wait_ms = NEVER
         if self.group is not None:
-            wait_ms = min(wait_ms, self.group.time_to_next_poll_ms(timer.current_ms))
+            wait_ms = self.group.time_to_next_poll_ms(timer.current_ms)
         if not self._has_all_positions:
             wait_ms = min(wait_ms, self.config.retry_backoff_ms)
         return wait_ms
 
     async def _wait(self, timer: Timer, wait_ms: int, passes: int) -> None:
-        """Wait for news, or let so much time pass."""
+        """Wait for news, at most so long, and not beyond the end of a poll that is heard of."""
+        is_settled = self._is_settled
+        is_endless = is_settled and self.swallows_empty_polls
+        if not is_endless:
+            wait_ms = min(wait_ms, timer.remaining_ms)
         poll_timer = self.clock.timer(wait_ms)
         # Where nothing has been heard since the poll looked round, looking round again is idle.
-        comes_back = self._is_settled and passes == self.client.passes
+        comes_back = is_settled and passes == self.client.passes
         self.is_waiting = True
         try:
             await self.client.poll(poll_timer, self._should_block, comes_back=comes_back)
         finally:
             self.is_waiting = False
         timer.update(poll_timer.current_ms)
-        if self._is_endless:
+        if is_endless:
+            # As if a poll had ended just now and the next begun.
             if self.group is not None:
                 self.group.membership.heartbeat.polled_every(timer.timeout_ms, timer.current_ms)
-            timer.reset(timer.timeout_ms)  # As if a poll had ended just now and the next begun.
+            timer.reset(timer.timeout_ms)
 
     def _should_block(self) -> bool:
         return not self.fetcher.has_available_fetches

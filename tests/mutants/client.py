@@ -155,7 +155,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/polling.py",
-        line="and (self._has_all_positions or now_ms < self.subscriptions.next_retry_ms)",
+        line="and now_ms < self.subscriptions.next_retry_ms",
         faulty="",
         says="A poll does not ask again for a position that is missing.",
     ),
