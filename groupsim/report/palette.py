@@ -26,10 +26,10 @@ __all__ = [
 #: Neighbours in this list are far apart: assignors give neighbours to neighbours.
 _MEMBERS = (
     *("#77AADD", "#EEDD88", "#44BB99", "#C3B1E1", "#BBCC33"),
-    *("#5B8DB8", "#FFC3D0", "#99DDFF", "#AAAA44"),
+    *("#E8B088", "#FFC3D0", "#99DDFF", "#AAAA44"),
 )
 #: With each lap through the list, colours are so much darker, so members nine apart differ too.
-_DARKER = (1.0, 0.86, 0.93, 0.8)
+_DARKER = (1.0, 0.82, 0.91, 0.74)
 
 UNOWNED_COLOUR, DUAL_COLOUR = "#D81B2A", "#5B2A86"
 OUTSIDE_COLOUR, STILL_COLOUR = "#B9C0CA", "#4B5563"
