@@ -41,7 +41,7 @@
       ? ["#e7ebf0", "#a2acb9", "#303947"]
       : ["#1b2430", "#5b6470", "#e6e9ee"];
     const isNarrow = innerWidth < 600;
-    const room = isNarrow ? Math.min(84, page.label_width) : page.label_width;
+    const room = isNarrow ? Math.min(108, page.label_width) : page.label_width;
     return {
       ...page.theme,
       background: "transparent",
