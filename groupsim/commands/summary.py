@@ -207,6 +207,8 @@ def _commits(group: GroupFigures) -> str:
         count for member, count in group.measures.commits.items() if member.group == group.group
     )
     refused = group.refused_by_error()
+    if not accepted and not refused:
+        return f"{_NONE} outside transactions"
     told = ", ".join(f"{count:,} {error}" for error, count in refused.items())
     return f"{accepted:,} accepted" + (f"; refused: {told}" if told else ", none refused")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from attrs import frozen
@@ -16,6 +17,7 @@ __all__ = [
     "brief",
     "figure",
     "figure_names",
+    "figures_of_one",
     "figures_that_differ",
     "headline",
     "verdict",
@@ -40,6 +42,9 @@ _ASKED_FOR = (
 )
 #: What people want to know of even if it is the same everywhere.
 _FEARED = ("lost", "duplicates")
+#: What has no meaning where nothing was written, and what is said then.
+_OF_RECORDS = ("lost", "duplicates", "lag", "lag_s")
+_NO_RECORDS = "No record was written: none could be lost, processed twice or late."
 #: A number tells runs apart if the least is smaller than the greatest by this share of it.
 _APART = 0.1
 #: More runs than this are counted, not listed.
@@ -63,10 +68,10 @@ class _Words:
 #: How each number is said.
 _WORDS = {
     _SUM:              _Words("", "unowned in all", "Partitions had no owner for {} in all",
-                              "No partition was left without an owner"),
+                              "No partition was without an owner once it had one"),
     "unowned_s":       _Words("", "unowned at worst",
                               "The worst partition had no owner for {}",
-                              "No partition was left without an owner"),
+                              "No partition was without an owner once it had one"),
     "dual_s":          _Words("", "with two readers at worst",
                               "The worst partition had two readers at once for {}",
                               "No partition had two readers at once"),
@@ -113,6 +118,11 @@ def figure_names() -> list[str]:
     names = list(MEASURES)
     names.insert(names.index("unowned_s") + 1, _SUM)
     return names
+
+
+def figures_of_one(run: RunStory) -> list[str]:
+    """The measures that say something of a run: without records, none of what becomes of them."""
+    return [name for name in figure_names() if run.has_records or name not in _OF_RECORDS]
 
 
 def figure(run: RunStory, name: str) -> Figure:
@@ -182,8 +192,9 @@ def headline(runs: Sequence[RunStory]) -> list[str]:
     return [
         *(_compared(runs, name) for name in apart),
         *([] if apart else ["They hardly differ."]),
-        *(_compared(runs, name) for name in feared),
+        *_feared(runs, feared),
         *_unfinished(runs),
+        *_broken(runs),
         *_failures(runs),
     ]
 
@@ -193,20 +204,32 @@ def _headline_of_one(run: RunStory) -> list[str]:
     unowned = measures.values("unowned_s")
     worst = max(unowned, key=unowned.__getitem__, default=None)
     if worst is None or not unowned[worst]:
-        gaps = "No partition was left without an owner."
+        gaps = f"{_WORDS[_SUM].none}."
     else:
         gaps = f"{worst} had no owner for {_seconds(unowned[worst])}, the worst of all partitions"
         gaps += f"; all together {_seconds(_value(run, _SUM))}."
     rebalances = _said(run, "rebalances")
     if measures.rebalances:
         rebalances += f", the longest {_seconds(_value(run, 'rebalance_s'))}"
-    names = [*_FEARED, *(name for name in ("lag_s", "detection_s") if _value(run, name))]
+    names = [
+        *(_FEARED if run.has_records else ()),
+        *(name for name in ("lag_s", "detection_s") if _value(run, name)),
+    ]
     return [
         gaps,
         f"{rebalances}.",
         *(f"{_said(run, name)}." for name in names),
+        *([] if run.has_records else [_NO_RECORDS]),
         *_unfinished([run]),
+        *_broken([run]),
     ]
+
+
+def _feared(runs: Sequence[RunStory], names: Sequence[str]) -> list[str]:
+    """What is the same everywhere, and worth a word all the same."""
+    if not any(run.has_records for run in runs):
+        return [_NO_RECORDS]
+    return [_compared(runs, name) for name in names]
 
 
 def _said(run: RunStory, name: str) -> str:
@@ -258,6 +281,18 @@ def _unfinished(runs: Sequence[RunStory]) -> Iterator[str]:
     else:
         verb = "was" if len(found) == 1 else "were"
         yield f"At the end, {_names(found, runs)} {verb} still rebalancing."
+
+
+def _broken(runs: Sequence[RunStory]) -> Iterator[str]:
+    """Where consumers did not live to the end: few rebalances are no merit then either."""
+    for run in runs:
+        by_error: Counter[str] = Counter()
+        for (_, error), count in run.errors.items():
+            by_error[error] += count
+        told = listed([f"{counted(n, 'time')} with {error}" for error, n in by_error.items()])
+        if told:
+            where = f"With {run.name}, consumers" if len(runs) > 1 else "Consumers"
+            yield f"{where} ended {told}."
 
 
 def _failures(runs: Sequence[RunStory]) -> Iterator[str]:

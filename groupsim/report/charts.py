@@ -14,7 +14,16 @@ from attrs import frozen
 
 from groupsim.report.frames import FAULTS, Lanes
 from groupsim.report.lag_curves import LAG_WORTH_A_LOOK
-from groupsim.report.members import COMMITTED, CRASHED, FAILED, MISSED, OUTSIDE, PRESENT, STILL
+from groupsim.report.members import (
+    BROKEN,
+    COMMITTED,
+    CRASHED,
+    FAILED,
+    MISSED,
+    OUTSIDE,
+    PRESENT,
+    STILL,
+)
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.palette import (
     DUAL_COLOUR,
@@ -61,6 +70,8 @@ class Canvas:
     width: int | Literal["container"] = "container"
     #: How high lanes may stand on one another before they become lower.
     height_max: int = 420
+    #: Whether no number of lanes makes it higher than that, though none can be told from the next.
+    is_small: bool = False
     #: What the names of its data begin with, where several runs share one picture.
     prefix: str = ""
     #: Whether it can be moved, zoomed and pointed at; on paper it cannot.
@@ -234,7 +245,7 @@ def partitions_chart(canvas: Canvas) -> Chart:
         owned,
         unowned,
         dual,
-        height=step * len(lanes),
+        height=min(step * len(lanes), canvas.height_max) if canvas.is_small else step * len(lanes),
     )
 
 
@@ -262,7 +273,8 @@ def members_chart(canvas: Canvas) -> Chart:
     return canvas.finished(
         "Members",
         ("dotted: heartbeats; ticks: commits, red if they failed; " if is_roomy else "")
-        + "x: crash; grey: not in the group; dark: stands still; hollow: down, still a member",
+        + "x: crash or fatal error; grey: not in the group; dark: stands still;"
+        " hollow: down, still a member",
         present,
         *others,
         *([beats, *_commits(canvas, y, step)] if is_roomy else []),
@@ -286,9 +298,10 @@ _OTHERWISE: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _moments(canvas: Canvas, y: alt.Y, what: str) -> alt.Chart:
+def _moments(canvas: Canvas, y: alt.Y, *kinds: str) -> alt.Chart:
     told = _told("lane:member", "what", "count:times", "at", "detail")
-    marks = canvas.on("marks").transform_filter(f"datum.what == '{what}'")
+    is_one = " || ".join(f"datum.what == '{what}'" for what in kinds)
+    marks = canvas.on("marks").transform_filter(is_one)
     return canvas.pointed_at(marks, _MOMENT, told).encode(x=canvas.x("at_ms"), y=y)
 
 
@@ -305,7 +318,7 @@ def _commits(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
 
 def _crashes(canvas: Canvas, y: alt.Y, step: int) -> alt.Chart:
     size = max(12, min(70, step * 4))
-    marked: alt.Chart = _moments(canvas, y, CRASHED).mark_point(
+    marked: alt.Chart = _moments(canvas, y, CRASHED, BROKEN).mark_point(
         clip=True, shape=_A_CROSS, size=size, stroke=UNOWNED_COLOUR, strokeWidth=2
     )
     return marked

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupsim.report.members import COMMITTED, Mark
+from groupsim.report.members import COMMITTED, FAILED, Mark
 from groupsim.report.story import RunStory, natural
 from simulation.measures import Member, Place
 from simulation.sentences import listed
@@ -172,7 +172,8 @@ def _apart(marks: Sequence[Mark], bucket_ms: int) -> list[Mark]:
         before = found[-1] if found else None
         if (
             before is not None
-            and mark.what == before.what == COMMITTED
+            and mark.what == before.what in (COMMITTED, FAILED)
+            and mark.detail == before.detail
             and mark.member == before.member
             and mark.at_ms // bucket_ms == before.at_ms // bucket_ms
         ):

@@ -1,7 +1,8 @@
 """How far behind each partition was at every moment: the fold of `lag`, which keeps its looks here.
 
-A curve is straight between two looks: a log grows steadily and a position stands still. It is
-looked at whenever either changes, so the curves have exactly the greatest lags of the measures.
+A curve is straight between two looks, unless it is a single record that came: a log grows steadily
+and a position stands still. It is looked at whenever either changes, so the curves have exactly
+the greatest lags of the measures.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ Point = tuple[int, int]
 class LagCurves(LagFold):
     """Every partition's curve; `curves` tells them."""
 
+    #: Whether anything was written at all.
+    has_records: bool = field(default=False, init=False)
     _points: dict[Place, list[Point]] = field(factory=dict, init=False)
     _readers: dict[tuple[str, int], list[Place]] = field(factory=dict, init=False)
 
@@ -39,6 +42,7 @@ class LagCurves(LagFold):
         readers = self._readers.get((row.topic or "", row.partition or 0), ())
         self._look_at_all(readers, row.at_ms)
         super()._on_rate(row)
+        self.has_records = self.has_records or bool(row.offset or row.count)
         self._look_at_all(readers, row.at_ms)
 
     def _look_at_all(self, places: Iterable[Place], now_ms: int) -> None:
@@ -53,7 +57,16 @@ class LagCurves(LagFold):
         if place not in self._points:
             self._points[place] = []
             self._readers.setdefault((place.topic, place.partition), []).append(place)
-        _add(self._points[place], (now_ms, max(0, log.end_at(now_ms) - progress.position)))
+        points = self._points[place]
+        end = log.end_at(now_ms)
+        lag = max(0, end - progress.position)
+        if points and lag == points[-1][1] + 1:
+            # Half a record is nobody's lag: where one comes now and then, the curve is a stair.
+            written_ms = log.written_ms(end - 1)
+            if points[-1][0] < written_ms - 1 < now_ms:
+                _add(points, (written_ms - 1, lag - 1))
+                _add(points, (written_ms, lag))
+        _add(points, (now_ms, lag))
 
 
 def _add(points: list[Point], point: Point) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median_low
@@ -15,6 +16,7 @@ from simulation.folds.rosters import replaced_id
 
 __all__ = [
     "ABSENT",
+    "BROKEN",
     "COMMITTED",
     "CRASHED",
     "FAILED",
@@ -41,10 +43,11 @@ PRESENT, OUTSIDE, STILL, MISSED = (
 #: What a consumer is that is down and no member either; it is not told.
 ABSENT = "absent"
 #: What may happen to it at a moment.
-STARTED, STOPPED, CRASHED, COMMITTED, FAILED = (
+STARTED, STOPPED, CRASHED, BROKEN, COMMITTED, FAILED = (
     "started",
     "stopped",
     "crashed",
+    "ended with an error",
     "committed",
     "commit failed",
 )
@@ -111,6 +114,9 @@ class MemberFold:
     """
 
     bucket_ms: int
+    #: How often consumers ended with an error and how often commits failed, by group and error.
+    errors: Counter[tuple[str, str]] = field(factory=Counter, init=False)
+    failed_commits: Counter[tuple[str, str]] = field(factory=Counter, init=False)
     _lives: dict[Member, _Life] = field(factory=dict, init=False)
     _stays: list[MemberStay] = field(factory=list, init=False)
     _marks: dict[tuple[Member, str, int], Mark] = field(factory=dict, init=False)
@@ -168,7 +174,10 @@ class MemberFold:
         def end(row: Row) -> None:
             self._change(row, is_running=False, is_paused=False)
             detail = ", ".join(each for each in (row.error, row.detail) if each)
-            self._mark(row, what, detail)
+            is_broken = what == STOPPED and row.error is not None
+            self._mark(row, BROKEN if is_broken else what, detail)
+            if is_broken and row.group is not None:
+                self.errors[row.group, row.error or ""] += 1
 
         return end
 
@@ -229,6 +238,8 @@ class MemberFold:
     def _on_commit(self, row: Row) -> None:
         is_failed = row.kind == WorldEventKind.COMMIT_FAILED.value
         self._mark(row, FAILED if is_failed else COMMITTED, row.error or "")
+        if is_failed and row.group is not None:
+            self.failed_commits[row.group, row.error or ""] += 1
 
     # --- heartbeats ---
 

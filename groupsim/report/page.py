@@ -23,6 +23,7 @@ from groupsim.commands.summary import facts_of, holder_of, number
 from groupsim.report.answers import (
     figure,
     figure_names,
+    figures_of_one,
     figures_that_differ,
     headline,
     verdict,
@@ -62,7 +63,9 @@ def page(runs: Sequence[RunStory]) -> str:
     shared = {name: _described(CHARTS[name](canvas)) for name in charts_worth_drawing(lanes)}
     charts = [_charts_in(run, canvas, shared) for run in runs]
     card = _described(
-        partitions_chart(evolve(canvas, height_max=_CARD_HEIGHT, has_names=False, is_live=False))
+        partitions_chart(
+            evolve(canvas, height_max=_CARD_HEIGHT, is_small=True, has_names=False, is_live=False)
+        )
     )
     first = runs[0].scenario
     return template("page.html.jinja").render(
@@ -202,7 +205,7 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "held": held,
         "verdict": words,
         "glance": [figure(run, name) for name in figures_that_differ(runs)],
-        "figures": [figure(run, name) for name in figure_names()],
+        "figures": [figure(run, name) for name in figures_of_one(run)],
         "lasted": duration_text(run.ended_ms),
         "events": f"{run.events:,}",
         "seed": run.run_file.seed,
@@ -211,9 +214,7 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "violations": run.outcome.get("violations", ()),
         "liveness": run.outcome.get("liveness", ""),
         "faults": list(_faults(run)),
-        "groups": [
-            (group, list(facts_of(GroupFigures(group, run.measures)))) for group in run.groups
-        ],
+        "groups": [(group, list(_facts(run, group))) for group in run.groups],
         "rebalances": [_told_rebalance(told) for told in run.rebalances],
         "unexplained": any(not told.sentences for told in run.rebalances),
         "command": shlex.join(["groupsim", "replay", str(run.path)]),
@@ -225,6 +226,18 @@ def _expected(each: Mapping[str, Any]) -> dict[str, Any]:
     """An expectation, and what came of it as the summary writes it."""
     found = each["figure"]
     return {**each, "figure": found if isinstance(found, str) else number(found)}
+
+
+def _facts(run: RunStory, group: str) -> Iterator[tuple[str, str]]:
+    """What the summary says of a group, and the errors that its consumers met.
+
+    A commit may fail without the coordinator's refusal: the consumer itself knows better.
+    """
+    yield from facts_of(GroupFigures(group, run.measures))
+    for name, errors in (("commits failed", run.failed_commits), ("fatal errors", run.errors)):
+        told = [f"{count:,} {error}" for (where, error), count in errors.items() if where == group]
+        if told:
+            yield name, ", ".join(told)
 
 
 def _faults(run: RunStory) -> Iterator[str]:

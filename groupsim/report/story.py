@@ -70,6 +70,11 @@ class RunStory:
     curves: Mapping[Place, Sequence[Point]] = field(repr=False)
     #: The partition that is furthest behind at each moment, by group.
     worst: Mapping[str, Sequence[Peak]] = field(repr=False)
+    #: Whether there was anything to read: where nothing is written, nothing can be lost.
+    has_records: bool = True
+    #: How often consumers ended with an error and how often commits failed, by group and error.
+    errors: Mapping[tuple[str, str], int] = field(factory=dict)
+    failed_commits: Mapping[tuple[str, str], int] = field(factory=dict)
 
     @property
     def outcome(self) -> Mapping[str, Any]:
@@ -142,6 +147,9 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
         beats=members.beats(),
         curves=_chosen(curves, bucket_ms),
         worst={group: peaks(_of(group, curves), peak_ms) for group in measures.groups},
+        has_records=lags.has_records,
+        errors=members.errors,
+        failed_commits=members.failed_commits,
     )
 
 

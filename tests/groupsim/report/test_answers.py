@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from groupsim.report.answers import brief, figures_that_differ, headline
+from groupsim.report.answers import brief, figures_of_one, figures_that_differ, headline
 from groupsim.report.story import RunStory
 from simulation.measures import Place, Tally
 from tests.groupsim.report.stories import story_of
@@ -70,13 +70,13 @@ def test_two_runs_need_no_word_for_least_and_most():
 
 def test_runs_that_have_the_same_are_named_together():
     assert told({"a": 30.0, "b": 0.0, "c": 10.0, "d": 0.0}) == (
-        "No partition was left without an owner with b and d; 30.0 s with a, the most."
+        "No partition was without an owner once it had one with b and d; 30.0 s with a, the most."
     )
 
 
 def test_many_that_have_the_same_are_counted():
     assert told({"a": 30.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}) == (
-        "No partition was left without an owner with 4 of the 5; 30.0 s with a."
+        "No partition was without an owner once it had one with 4 of the 5; 30.0 s with a."
     )
 
 
@@ -143,3 +143,22 @@ def test_some_numbers_of_a_run_fit_into_a_line():
     assert brief(run, ["sum(unowned_s)", "rebalances", "lost"]) == (
         "352 s unowned in all, 0 rebalances, 1 record lost"
     )
+
+
+def test_where_nothing_was_written_nothing_is_said_to_be_safe():
+    empty = evolve(a_run("a"), has_records=False)
+
+    for said in (headline([empty]), headline([empty, evolve(empty, name="b")])):
+        assert "No record was written: none could be lost, processed twice or late." in said
+        assert not any(each.startswith("Nothing was") for each in said)
+    assert "lost" not in figures_of_one(empty)
+    assert "lost" in figures_of_one(a_run("a"))
+
+
+def test_consumers_that_ended_with_an_error_are_told_of():
+    broken = evolve(a_run("b"), errors={("checkout", "FencedInstanceIdException"): 2})
+
+    assert headline([a_run("a"), broken])[-1] == (
+        "With b, consumers ended 2 times with FencedInstanceIdException."
+    )
+    assert headline([broken])[-1] == "Consumers ended 2 times with FencedInstanceIdException."

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from groupsim.report.lag_curves import Peak, peaks, thinned
+from itertools import pairwise
+
+from groupsim.report.lag_curves import LagCurves, Peak, peaks, thinned
+from simulation.folds.places import by_kind
 from simulation.measures import Place
+from simulation.world import Simulation
 
 HERE, THERE = Place("g", "orders", 0), Place("g", "orders", 1)
 
@@ -28,3 +32,21 @@ def test_a_curve_is_straight_between_its_points():
 
 def test_of_a_level_stretch_the_ends_are_told():
     assert peaks({HERE: [(0, 4), (100, 4)]}, 10) == [Peak(0, 4, HERE), Peak(100, 4, HERE)]
+
+
+def test_a_single_record_is_a_step_and_no_slope():
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=1, records_per_s=0.1)
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("60s")
+    fold = LagCurves()
+    handlers = by_kind((fold,))
+    for row in sim.events:
+        for handle in handlers.get(row.kind, ()):
+            handle(row)
+
+    (points,) = fold.curves(60_000).values()
+
+    rises = [after[0] - before[0] for before, after in pairwise(points) if after[1] > before[1]]
+    assert rises
+    assert max(rises) == 1

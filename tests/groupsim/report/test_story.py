@@ -9,14 +9,25 @@ import pytest
 from attrs import evolve
 
 from groupsim.report.frames import frames_of, lanes_of
-from groupsim.report.members import COMMITTED, CRASHED, MISSED, PRESENT, STILL, MemberFold
+from groupsim.report.members import (
+    BROKEN,
+    COMMITTED,
+    CRASHED,
+    MISSED,
+    PRESENT,
+    STILL,
+    STOPPED,
+    MemberFold,
+)
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
-from groupsim.report.story import natural
+from groupsim.report.story import natural, read_story
 from simulation.critical_path import Witness, explain
 from simulation.events import Row, WorldEventKind
 from simulation.measures import Member, Place
+from simulation.recording import record
 from tests.groupsim.report.stories import story_of
 from tests.groupsim.runs import a_death, a_ghost, a_pause, a_slow_member, rows_of
+from tests.support.stories import the_leader_dies
 
 TALES = [a_death, a_ghost, a_pause, a_slow_member]
 
@@ -84,6 +95,34 @@ def test_a_crash_is_marked_where_it_happened():
     crashes = [mark for mark in story_of(a_death).marks if mark.what == CRASHED]
 
     assert [(mark.member, mark.at_ms) for mark in crashes] == [(Member("checkout", "ada"), 30_000)]
+
+
+def test_a_consumer_that_ends_with_an_error_is_marked_and_counted():
+    fold = MemberFold(1_000)
+    handlers = fold.handlers()
+    row = next(row for row in rows_of(a_death) if row.kind == "consumer_crashed")
+    handlers[WorldEventKind.CONSUMER_STOPPED](row)
+    handlers[WorldEventKind.CONSUMER_STOPPED](evolve(row, at_ms=90_000, error="OutOfMemoryError"))
+
+    assert [mark.what for mark in fold.marks()] == [STOPPED, BROKEN]
+    assert fold.errors == {("checkout", "OutOfMemoryError"): 1}
+
+
+def test_commits_that_failed_are_counted_by_their_error():
+    fold = MemberFold(1_000)
+    row = next(row for row in rows_of(a_death) if row.kind == "commit_acknowledged")
+    failed = evolve(row, kind="commit_failed", error="CommitFailedException")
+    for _ in range(3):
+        fold.handlers()[WorldEventKind.COMMIT_FAILED](failed)
+
+    assert fold.failed_commits == {("checkout", "CommitFailedException"): 3}
+
+
+def test_a_run_knows_whether_anything_was_written(tmp_path):
+    record(the_leader_dies(), tmp_path / "idle")
+
+    assert story_of(a_death).has_records
+    assert not read_story(tmp_path / "idle").has_records
 
 
 def test_commits_are_marked_and_those_of_one_moment_are_counted():
