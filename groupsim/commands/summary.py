@@ -208,7 +208,7 @@ def _commits(group: GroupFigures) -> str:
     )
     refused = group.refused_by_error()
     if not accepted and not refused:
-        return f"{_NONE} outside transactions"
+        return _NONE
     told = ", ".join(f"{count:,} {error}" for error, count in refused.items())
     return f"{accepted:,} accepted" + (f"; refused: {told}" if told else ", none refused")
 
