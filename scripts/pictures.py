@@ -22,6 +22,8 @@ from groupsim.report.story import RunStory, read_story
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 #: Pixels for each of the chart's own: legible, and light enough to keep.
 SCALE = 1.25
+#: A hundred lanes of two pixels are sharp, and lighter, where each has whole ones.
+SCALES = {"rolling_deploy": 2.0}
 #: Of a scenario with more variants, those that its page speaks of first.
 CHOSEN = {"rolling_deploy": ("eager", "cooperative", "static", "static_long_session")}
 #: The numbers under a picture, where a page speaks of others than those people ask for first.
@@ -39,7 +41,7 @@ def main(recordings: Path, names: Sequence[str]) -> None:
         variants = CHOSEN.get(name) or load(name).variant_names
         runs = [read_story(folder / variant) for variant in variants]
         file = PICTURES / f"{name}.png"
-        file.write_bytes(as_png(picture(runs, subtitles(name, runs)), SCALE))
+        file.write_bytes(as_png(picture(runs, subtitles(name, runs)), SCALES.get(name, SCALE)))
         sys.stderr.write(f"{file} ({file.stat().st_size / 1_000:.0f} kB)\n")
 
 
