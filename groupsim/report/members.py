@@ -117,6 +117,7 @@ class MemberFold:
     #: How often consumers ended with an error and how often commits failed, by group and error.
     errors: Counter[tuple[str, str]] = field(factory=Counter, init=False)
     failed_commits: Counter[tuple[str, str]] = field(factory=Counter, init=False)
+    _failed: tuple[object, ...] = field(default=(), init=False)
     _lives: dict[Member, _Life] = field(factory=dict, init=False)
     _stays: list[MemberStay] = field(factory=list, init=False)
     _marks: dict[tuple[Member, str, int], Mark] = field(factory=dict, init=False)
@@ -238,7 +239,10 @@ class MemberFold:
     def _on_commit(self, row: Row) -> None:
         is_failed = row.kind == WorldEventKind.COMMIT_FAILED.value
         self._mark(row, FAILED if is_failed else COMMITTED, row.error or "")
-        if is_failed and row.group is not None:
+        # A commit of several partitions has a row for each of them.
+        commit = (row.group, row.client, row.error, row.at_ms)
+        if is_failed and row.group is not None and commit != self._failed:
+            self._failed = commit
             self.failed_commits[row.group, row.error or ""] += 1
 
     # --- heartbeats ---

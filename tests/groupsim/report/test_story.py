@@ -112,10 +112,12 @@ def test_commits_that_failed_are_counted_by_their_error():
     fold = MemberFold(1_000)
     row = next(row for row in rows_of(a_death) if row.kind == "commit_acknowledged")
     failed = evolve(row, kind="commit_failed", error="CommitFailedException")
-    for _ in range(3):
-        fold.handlers()[WorldEventKind.COMMIT_FAILED](failed)
+    for n, partition in enumerate((0, 1, 0)):
+        at_ms = failed.at_ms + n // 2
+        one = evolve(failed, partition=partition, at_ms=at_ms)
+        fold.handlers()[WorldEventKind.COMMIT_FAILED](one)
 
-    assert fold.failed_commits == {("checkout", "CommitFailedException"): 3}
+    assert fold.failed_commits == {("checkout", "CommitFailedException"): 2}
 
 
 def test_a_run_knows_whether_anything_was_written(tmp_path):
