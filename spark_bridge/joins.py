@@ -18,8 +18,8 @@ JOIN_KINDS = (*_COMING, _BACK)
 def is_join() -> Column:
     """Whether a member came, came again, or came back, being static, while its group rebalances.
 
-    A static member that comes back to a group that is Stable joins nothing: it is handed its old
-    assignment (KIP-345).
+    A static member that comes back to a group that is Stable is handed its old assignment and joins
+    nothing (KIP-345). Where its return changes the vote it does join; that is not told apart here.
     """
     is_return = (F.col(c.KIND) == _BACK) & F.col(c.STATE).isin(*_REBALANCING)
     return F.col(c.KIND).isin(*_COMING) | F.coalesce(is_return, F.lit(False))  # noqa: FBT003

@@ -80,6 +80,8 @@ def _extremes(answer: Row) -> Iterator[str]:
             if row["figure"] == _mean(measure) and row["estimate"] is not None
         ]
         least, most = (pick(rows, key=lambda row: row["estimate"]) for pick in (min, max))
+        if least["estimate"] == most["estimate"]:
+            continue  # It differs in its spread alone.
         yield (
             f"Mean {measure}: least with {called(least, names)}, {brief(least['estimate'])};"
             f" most with {called(most, names)}, {brief(most['estimate'])}."

@@ -13,6 +13,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined] # nothing else reads as Python does
 from re import _parser as parser  # type: ignore[attr-defined] # the same
 from typing import Any
@@ -45,18 +46,26 @@ class Uncountable(ValueError):
 
 def steps_of(pattern: str, names: Iterable[str], at_most: int) -> int:
     """How many steps Python takes at most to match all these names; `re.error` if it cannot."""
+    return _steps_of(pattern, tuple(names), at_most)
+
+
+@lru_cache(maxsize=256)  # the variants of a file have most of its patterns and topics in common
+def _steps_of(pattern: str, names: tuple[str, ...], at_most: int) -> int:
     try:
         with warnings.catch_warnings():
             # Python warns of what may mean something else one day, such as a [ within [].
             warnings.simplefilter("error", FutureWarning)
             re.compile(pattern)
-            parsed = parser.parse(pattern)
+            return _counted(parser.parse(pattern), names, at_most)
     except (OverflowError, RecursionError, FutureWarning) as error:
         raise Uncountable(f"Python says: {error}") from error
+
+
+def _counted(parts: Parts, names: Iterable[str], at_most: int) -> int:
     steps = 0
     for name in names:
         reading = _Reading(name, at_most - steps)
-        reading.read(parsed, Counter({0: 1}))
+        reading.read(parts, Counter({0: 1}))
         steps += reading.steps
     return steps
 
@@ -122,7 +131,7 @@ class _Reading:
         times = 0
         while ways and times <= most:
             if times >= least:
-                reached += ways
+                reached.update(ways)
             ways = self.read(parts, ways)
             times += 1
         return reached

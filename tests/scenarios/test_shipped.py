@@ -34,7 +34,7 @@ def test_somebody_can_read_about(name):
 # --- rolling_deploy ---
 
 
-def test_a_rolling_deploy_moves_much_if_eager_little_if_cooperative_and_nothing_if_static():
+def test_a_rolling_deploy_moves_nothing_with_a_long_session_and_much_if_eager():
     eager, cooperative, static = (
         total("rolling_deploy", variant, "moved")
         for variant in ("eager", "cooperative", "static_long_session")
@@ -44,7 +44,7 @@ def test_a_rolling_deploy_moves_much_if_eager_little_if_cooperative_and_nothing_
     assert static == 0
 
 
-def test_a_rolling_deploy_rebalances_twice_for_each_absence_but_never_if_static():
+def test_a_rolling_deploy_rebalances_twice_for_each_absence_but_never_with_a_long_session():
     eager, static = (
         measured("rolling_deploy", v).rebalances for v in ("eager", "static_long_session")
     )
