@@ -337,13 +337,12 @@ class SubscriptionState:
     @property
     def next_retry_ms(self) -> int:
         """When a position that is missing may next be asked for; never, if none is missing."""
+        if self.has_all_fetch_positions:
+            return NEVER
         return min(
-            (
-                LONG_AGO if state.next_retry_ms is None else state.next_retry_ms
-                for state in self._assignment.values()
-                if state.fetch_state is not FetchState.FETCHING
-            ),
-            default=NEVER,
+            LONG_AGO if state.next_retry_ms is None else state.next_retry_ms
+            for state in self._assignment.values()
+            if state.fetch_state is not FetchState.FETCHING
         )
 
     def is_fetchable(self, partition: TopicPartition) -> bool:
