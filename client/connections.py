@@ -103,8 +103,7 @@ class ConnectionStates:
 
     def is_ready(self, connection: str) -> bool:
         """Whether requests can go out on it."""
-        node = self._nodes.get(connection)
-        return node is not None and node.state is ConnectionState.READY
+        return self.state_of(connection) is ConnectionState.READY
 
     @property
     def has_connecting(self) -> bool:

@@ -158,12 +158,10 @@ class ConsumerNetworkClient:
         self.passes += 1
         if self._completions:
             await self._fire_completions()
-        if self._pending_disconnects:
-            self._handle_pending_disconnects()
+        self._handle_pending_disconnects()
         await self.network.poll(self._timeout_ms(timer, should_block), timer.current_ms)
         timer.update()
-        if self._unsent:
-            self._check_disconnects()
+        self._check_disconnects()
         if wakeups:
             self.maybe_trigger_wakeup()
         if self._unsent:
@@ -177,10 +175,7 @@ class ConsumerNetworkClient:
 
     async def poll_no_wakeup(self) -> None:
         """Make one pass without waiting and without looking for wakeups."""
-        if self._is_idle(self.clock.now_ms) and not self.threads.is_spinning():
-            self.network.channels.forget_wake()
-        else:
-            await self.poll(self.clock.timer(0), wakeups=False)
+        await self.poll(self.clock.timer(0), wakeups=False)
 
     async def poll_until_done(
         self, future: RequestFuture[Any], timer: Timer, *, wakeups: bool = True
@@ -263,7 +258,7 @@ class ConsumerNetworkClient:
         states = self.network.states
         for node in filled_with_nodes(self._unsent):
             queue = self._unsent[node]
-            if queue and not states.is_ready(node.connection):
+            if queue:
                 delay_ms = min(delay_ms, states.connection_delay_ms(node.connection, now_ms))
             while queue and self.network.ready(node, now_ms):
                 self.network.send(queue.popleft().request, now_ms)
@@ -290,6 +285,8 @@ class ConsumerNetworkClient:
             self.network.disconnect(node.connection)
 
     def _check_disconnects(self) -> None:
+        if not self._unsent:
+            return
         for node in filled_with_nodes(self._unsent):
             if self.network.states.is_disconnected(node.connection):
                 self._fail_unsent(node)
