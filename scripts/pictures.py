@@ -23,7 +23,7 @@ PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 #: Pixels for each of the chart's own: legible, and light enough to keep.
 SCALE = 1.25
 #: A hundred lanes of two pixels are sharp, and lighter, where each has whole ones.
-SCALES = {"rolling_deploy": 2.0}
+SCALES = {"rolling_deploy": 1.0}
 #: Of a scenario with more variants, those that its page speaks of first.
 CHOSEN = {"rolling_deploy": ("eager", "cooperative", "static", "static_long_session")}
 #: The numbers under a picture, where a page speaks of others than those people ask for first.
