@@ -226,7 +226,9 @@ def _replace(group: Group, old_id: str, new_id: str, request: JoinGroupRequest, 
         record = GroupRecord(group_id=group.group_id, value=group.to_metadata(assignments))
         step.records.append(record)
         step.then = undo
-    elif group.state is STABLE:
+        return
+    step.tell(EventKind.MEMBER_REJOINED, group, member=member)
+    if group.state is STABLE:
         why = f"static member {new_id} changes the selected protocol"
         rebalance_or_try_complete(group, _with_client_reason(why, request), step)
     elif group.state is COMPLETING_REBALANCE:

@@ -189,7 +189,8 @@ KINDS: Mapping[Kind, str] = {
     EventKind.MEMBER_REJOINED:     "A member asks to be in the next generation; `duration_ms` is "
                                    "its session timeout.",
     EventKind.MEMBER_REPLACED:     "A static member is back under a new id; `detail` has the old, "
-                                   "`duration_ms` is its session timeout.",
+                                   "`duration_ms` is its session timeout. Unless it goes on as it "
+                                   "was, `member_rejoined` follows.",
     EventKind.MEMBER_REMOVED:      "A member is out of the group; `detail` says why.",
     EventKind.LEADER_ELECTED:      "`member` leads the group from now on.",
     EventKind.JOIN_PHASE_EXTENDED: "The wait for joins goes on, for at most `duration_ms`; "

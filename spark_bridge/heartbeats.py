@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
+from spark_bridge.joins import JOINS
 from spark_bridge.timeline import until_the_end
 from spark_bridge.values import always, or_zero
 from spark_bridge.windows import before, in_order, so_far
@@ -21,8 +22,6 @@ _BEATS, _REPEATS = (
 _ANSWERED, _HEARD = WorldEventKind.REPLY_SENT.value, WorldEventKind.REPLY_RECEIVED.value
 _FIRED, _LOADED = WorldEventKind.TIMER_FIRED.value, EventKind.GROUP_LOADED.value
 _REMOVED, _REPLACED = EventKind.MEMBER_REMOVED.value, EventKind.MEMBER_REPLACED.value
-#: A member that joins waits for its answer, and its session with it.
-_PARKED = (EventKind.MEMBER_ADDED.value, EventKind.MEMBER_REJOINED.value)
 _SIGNS = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
 #: Before a sign of life, between those that it stands for, and after the last one.
 _SILENCES = (c.SILENCE_BEFORE_MS, c.SILENCE_WITHIN_MS, c.SILENCE_AFTER_MS)
@@ -102,7 +101,7 @@ def _signs_of_life(events: DataFrame) -> DataFrame:
     is_told = (F.col(c.REQUEST) == "Heartbeat") & (error == "REBALANCE_IN_PROGRESS")
     is_answer = (kind == _ANSWERED) & F.col(c.REQUEST).isin(*_SIGNS) & ((error == "NONE") | is_told)
     is_quiet = kind.isin(_BEATS, _REPEATS)
-    is_change = kind.isin(*_PARKED, _REMOVED, _REPLACED)
+    is_change = kind.isin(*JOINS, _REMOVED, _REPLACED)
     said_ms = F.regexp_extract(F.col(c.DETAIL), r"(\d+) ms$", 1).try_cast("bigint")
     to_ms = F.when(is_quiet, F.coalesce(said_ms, at_ms)).otherwise(at_ms)
     lasts = is_answer | is_quiet
@@ -130,7 +129,7 @@ def _signs_of_life(events: DataFrame) -> DataFrame:
 def _with_silences(signs: DataFrame, events: DataFrame) -> DataFrame:
     """The signs of life with the silences before, within and after them, by the member's name."""
     kind = F.col(c.KIND)
-    timeout_ms = F.when(kind.isin(*_PARKED, _REPLACED) & ~F.col(c.IS_OVER), F.col(c.DURATION_MS))
+    timeout_ms = F.when(kind.isin(*JOINS, _REPLACED) & ~F.col(c.IS_OVER), F.col(c.DURATION_MS))
     # Loads are few: they fit into one row for each group. A new coordinator gives every member its
     # whole session anew.
     loads = (
@@ -147,7 +146,8 @@ def _with_silences(signs: DataFrame, events: DataFrame) -> DataFrame:
     last_ms = F.max(c.SIGN_TO_MS).over(before(*_A_MEMBER))
     since_ms = F.when(last_ms.isNotNull(), F.greatest(last_ms, load_ms))
     is_last = F.lead(c.SEQ).over(in_order(*_A_MEMBER)).isNull()
-    stays = is_last & ~F.col(c.IS_OVER) & ~kind.isin(*_PARKED) & ~_is_expiry()
+    # A member that joins waits for its answer, and its session with it.
+    stays = is_last & ~F.col(c.IS_OVER) & ~kind.isin(*JOINS) & ~_is_expiry()
     heard_ms = F.greatest(F.max(c.SIGN_TO_MS).over(so_far(*_A_MEMBER)), F.col(c.LOADED_MS))
     apart_ms = F.when(
         (kind == _BEATS) & (F.col(c.COUNT) > 1),

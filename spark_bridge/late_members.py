@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
-from spark_bridge.joins import JOIN_KINDS, is_join
+from spark_bridge.joins import JOINS
 from spark_bridge.names import name_of, with_names
 from spark_bridge.sessions import member_sessions
 from spark_bridge.values import or_false, or_zero
@@ -15,10 +15,10 @@ from spark_bridge.windows import all_of
 
 _CHANGED, _CREATED = EventKind.STATE_CHANGED.value, EventKind.GROUP_CREATED.value
 _LOADED, _REMOVED = EventKind.GROUP_LOADED.value, EventKind.GROUP_REMOVED.value
-_GONE = EventKind.MEMBER_REMOVED.value
+_GONE, _REPLACED = EventKind.MEMBER_REMOVED.value, EventKind.MEMBER_REPLACED.value
 _ID_GIVEN, _FIRED = EventKind.MEMBER_ID_GIVEN.value, WorldEventKind.TIMER_FIRED.value
 #: Whatever says something of a group or of its members. Most rows are of requests and records.
-_TELLING = (_CHANGED, _CREATED, _LOADED, _REMOVED, *JOIN_KINDS, _GONE, _ID_GIVEN, _FIRED)
+_TELLING = (_CHANGED, _CREATED, _LOADED, _REMOVED, *JOINS, _REPLACED, _GONE, _ID_GIVEN, _FIRED)
 _A_GROUP, _A_MEMBER = (c.RUN, c.GROUP), (c.RUN, c.GROUP, c.MEMBER)
 
 
@@ -66,7 +66,7 @@ def _steps(rows: DataFrame) -> DataFrame:
         _LOADED, _CREATED
     )
     latest = {
-        c.CAME: is_join(),
+        c.CAME: kind.isin(*JOINS),
         c.GIVEN: kind == _ID_GIVEN,
         c.EXPIRED: kind == _FIRED,
     }

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from simulation.events import EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.blame import as_violation, is_placed, place
-from spark_bridge.joins import is_join
+from spark_bridge.joins import JOINS
 from spark_bridge.rosters import GROUP_KINDS, with_rosters
 from spark_bridge.sessions import member_sessions
 from spark_bridge.values import AFTER_ALL, or_false
@@ -128,13 +128,14 @@ def _processed_by_several(events: DataFrame) -> DataFrame:
 def _with_beginnings(processed: DataFrame, events: DataFrame) -> DataFrame:
     """The rows with the row that began their member's generation; 0 where no row tells of it."""
     kind = F.col(c.KIND)
+    is_join = kind.isin(*JOINS)
     is_end = ((kind == _CHANGED) & (F.col(c.STATE) == _COMPLETING)) | (kind == _LOADED)
     ahead = in_order(*_A_GROUP).rowsBetween(Window.currentRow, Window.unboundedFollowing)
     end = F.first(F.when(is_end, F.struct(c.SEQ, c.KIND, c.GENERATION)), ignorenulls=True)
     joins = (
-        events.where(is_join() | is_end)
+        events.where(is_join | is_end)
         .withColumn(c.NEXT, end.over(ahead))
-        .where(is_join() & (F.col(c.NEXT)[c.KIND] == _CHANGED))
+        .where(is_join & (F.col(c.NEXT)[c.KIND] == _CHANGED))
         .select(
             *_A_GROUP,
             F.col(c.NEXT)[c.GENERATION].alias(c.GENERATION),
@@ -236,15 +237,16 @@ def _of_the_present(rows: DataFrame, events: DataFrame) -> DataFrame:
     After a load all members are in it: that is what the log has.
     """
     kind = F.col(c.KIND)
+    is_join = kind.isin(*JOINS)
     is_turn = ((kind == _CHANGED) & (F.col(c.STATE) == _COMPLETING)) | (kind == _LOADED)
     turns = (
-        events.where(is_turn | is_join())
+        events.where(is_turn | is_join)
         .withColumn(c.ROUND, F.count_if(is_turn).over(so_far(*_A_GROUP)))
         .groupBy(*_A_GROUP, c.ROUND)
         .agg(
             F.min(F.when(is_turn, F.col(c.SEQ))).alias(c.FROM_SEQ),
             F.max(F.when(is_turn, F.col(c.KIND))).alias(c.ENDED_BY),
-            F.collect_set(F.when(is_join(), F.col(c.INSTANCE))).alias(c.NEXT),
+            F.collect_set(F.when(is_join, F.col(c.INSTANCE))).alias(c.NEXT),
         )
     )
     in_rounds = Window.partitionBy(*_A_GROUP).orderBy(c.ROUND)

@@ -138,8 +138,6 @@ class Rosters:
             _replace(roster.written, old, row)
         if old in roster.present:
             roster.present.add(row.member or "")
-        if row.state in (_PREPARING, _COMPLETING):
-            roster.joined.add(row.member or "")  # its return is its join
 
     def _on_member_removed(self, row: Row) -> None:
         self.of(row.group).members.pop(row.member or "", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator import ErrorCode
+from coordinator.events import EventKind
 from coordinator.protocol import JoinGroupResponse, SyncGroupResponse
 from coordinator.states import PREPARING_REBALANCE, STABLE
 from coordinator.subscription import subscription_to
@@ -59,6 +60,32 @@ def test_a_static_member_that_returns_with_another_choice_of_protocol_starts_a_r
 
     assert broker.group().generation_id == 2
     assert broker.group().protocol_name == "sticky"
+
+
+# 18
+@pytest.mark.parametrize(
+    ("a_group", "protocol", "joins"),
+    [
+        (a_stable_group, "range", False),
+        (a_stable_group, "sticky", True),
+        (a_joined_group, "range", True),
+        (a_preparing_group, "range", True),
+    ],
+)
+def test_the_return_of_a_static_member_is_told_as_a_join_where_it_takes_part_in_a_rebalance(
+    a_group, protocol, joins
+):
+    broker = a_broker()
+    both = some_protocols("range", "sticky")
+    _, bea = a_group(
+        broker, a_client("ada", protocols=both), a_static_client("bea", protocols=both)
+    )
+
+    broker.joins(bea.restarted(), protocols=some_protocols(protocol))
+
+    (back,) = (each for each in broker.events if each.kind is EventKind.MEMBER_REPLACED)
+    told = [each.kind for each in broker.events if each.member_id == back.member_id]
+    assert (EventKind.MEMBER_REJOINED in told) is joins
 
 
 # 19

@@ -336,34 +336,28 @@ def test_no_other_member_may_miss_a_rebalance_and_own_what_another_was_given():
     assert [name for name, _ in found] == ["CooperativeOwnersAreAlone"]
 
 
-def a_static_member_comes_back(state):
+def a_static_member_comes_back(*, joins):
     """It replaces ada's old id and takes a partition over; the next generation is bea's doing."""
+    back = {"client": "ada", "member": "ada-2", "instance": "ada"}
     return (
         *a_stable_group("ada", "bea", protocol="cooperative-sticky"),
-        an_event(
-            *(E.MEMBER_REPLACED, 1_000),
-            client="ada",
-            member="ada-2",
-            instance="ada",
-            state=state,
-            detail="it replaced ada-1",
-        ),
+        an_event(E.MEMBER_REPLACED, 1_000, **back, detail="it replaced ada-1"),
+        *([an_event(E.MEMBER_REJOINED, 1_000, **back)] if joins else []),
         an_event(E.MEMBER_REJOINED, 1_500, client="bea"),
         moves(1_500, "CompletingRebalance", generation=2, protocol="cooperative-sticky"),
-        an_event(W.PARTITION_ASSIGNED, 1_900, client="ada", member="ada-2", instance="ada"),
+        an_event(W.PARTITION_ASSIGNED, 1_900, **back),
         an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
     )
 
 
-@pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])
-def test_a_static_member_that_is_back_during_a_rebalance_has_joined_the_next_generation(state):
-    found = found_in(*a_static_member_comes_back(state))
+def test_a_static_member_that_joined_with_its_return_is_of_the_next_generation():
+    found = found_in(*a_static_member_comes_back(joins=True))
 
     assert [name for name, _ in found] == ["CooperativeOwnersAreAlone"]
 
 
 def test_a_static_member_that_was_back_before_a_rebalance_may_miss_it():
-    assert found_in(*a_static_member_comes_back("Stable")) == []
+    assert found_in(*a_static_member_comes_back(joins=False)) == []
 
 
 # --- AcknowledgedCommitsSurvive ---
