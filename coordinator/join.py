@@ -160,15 +160,14 @@ def _rejoin(group: Group, member: Member, request: JoinGroupRequest, step: Step)
         members = group.member_list() if shows_members else ()
         step.reply(request, generation_answer(group, member, members))
         return
-    if is_changed:
-        why = f"member {member.member_id} joined with other protocols"
-    elif is_leader:
-        why = f"leader {member.member_id} rejoined"
-    else:
-        why = f"member {member.member_id} joined"
     _store(group, member, request)
     step.tell(EventKind.MEMBER_REJOINED, group, member=member)
     if what is Rejoin.REBALANCE:
+        why = (
+            f"leader {member.member_id} rejoined"
+            if is_leader and group.state is STABLE
+            else f"member {member.member_id} joined with new metadata"
+        )
         prepare_rebalance(group, _with_client_reason(why, request), step)
     else:
         try_complete_join(group, step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from coordinator.errors import ErrorCode
 from coordinator.events import EventKind
 from coordinator.group import Group
@@ -34,7 +36,7 @@ def leave_group(shard: Shard, request: LeaveGroupRequest, step: Step) -> LeaveGr
     gone = [row for row in rows if row.error_code is ErrorCode.NONE]
     if gone and group.state is not EMPTY:
         names = ", ".join(row.member_id or f"instance {row.group_instance_id}" for row in gone)
-        rebalance_or_try_complete(group, f"{names} left", step)
+        rebalance_or_try_complete(group, f"{names} left{_reasons(request, rows)}", step)
     return LeaveGroupResponse(members=rows)
 
 
@@ -74,6 +76,16 @@ def _row(identity: MemberIdentity, error: ErrorCode) -> MemberResponse:
         group_instance_id=identity.group_instance_id,
         error_code=error,
     )
+
+
+def _reasons(request: LeaveGroupRequest, rows: Iterable[MemberResponse]) -> str:
+    """What those who went said of it, each reason once."""
+    said = dict.fromkeys(
+        identity.reason
+        for identity, row in zip(request.members, rows, strict=True)
+        if row.error_code is ErrorCode.NONE and identity.reason
+    )
+    return f"; client reason: {', '.join(said)}" if said else ""
 
 
 def _why(identity: MemberIdentity) -> str:

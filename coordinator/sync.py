@@ -134,7 +134,7 @@ def on_sync_timer(group: Group, timer: SyncTimer, step: Step) -> None:
     step.tell_new_leader(group, leader_before, "the leader never synced")
     # A static member that was replaced before it synced left its old id here: Kafka rebalances
     # for this ghost although everyone has synced.
-    prepare_rebalance(group, f"{', '.join(late)} never synced", step)
+    prepare_rebalance(group, f"the time to sync ran out for {', '.join(late)}", step)
 
 
 def _share(group: Group, assignment: bytes) -> SyncGroupResponse:

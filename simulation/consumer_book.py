@@ -368,7 +368,11 @@ class ConsumerBook:
             # Where an end of the log lies is not the application's word, but going there is.
             self._sought.discard(place)
             return "seek"
-        return "committed" if first is not None and self._committed.get(place) == first else "reset"
+        if first is None:
+            return "reset"
+        if place not in self._committed:
+            return "reset (no committed offset)"
+        return "committed" if self._committed[place] == first else "reset"
 
     def _go_to(self, place: TopicPartition, offset: int, why: str) -> None:
         self._expected[place] = offset

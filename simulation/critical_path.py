@@ -8,11 +8,13 @@ it waited for: it was dead, stood still, was cut off, or had records to process.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, field, frozen
 
 from simulation.events import EventKind, Row, WorldEventKind
+from simulation.folds.rebalances import Hold
 from simulation.measures import Measurer, Measures, Rebalance
 from simulation.sentences import Names, clause_of, counted, in_time, lasting, worth_saying
 
@@ -23,6 +25,7 @@ _STATE_CHANGED = EventKind.STATE_CHANGED.value
 _JOIN_PHASE_ENDED = EventKind.JOIN_PHASE_ENDED.value
 #: A group that is loaded or removed ends its rebalance, unfinished.
 _GIVEN_UP = (EventKind.GROUP_LOADED.value, EventKind.GROUP_REMOVED.value)
+_REMOVED, _SAID = EventKind.MEMBER_REMOVED.value, "; client reason: "
 _TIMER_FIRED = WorldEventKind.TIMER_FIRED.value
 _REPLY_SENT, _NEWS = WorldEventKind.REPLY_SENT.value, "REBALANCE_IN_PROGRESS"
 #: Shorter waits need no explanation.
@@ -195,10 +198,10 @@ class _Telling:
 
     def sentences(self) -> list[str]:
         """What happened, why it began, who held it and why, until when it could have lasted."""
-        found = [self._headline(), self._beginning(), *self._holding()]
+        found = [self._headline(), self._beginning(), *self._repeating(), *self._holding()]
         if self.rebalance.awaited is not None:
             return [*found, self._waiting()]
-        if self.rebalance.deadline_ms is not None:
+        if self.rebalance.deadline_ms is not None and not self._ended_by_itself():
             found.append(
                 "The wait for joins would have ended by itself at"
                 f" {in_time(self.rebalance.deadline_ms)}, when its timer was due."
@@ -223,16 +226,56 @@ class _Telling:
         if what.ended_in is None:
             return f"{began}, and when the run ended, {lasting(what.duration_ms)} later, still did."
         moved = {0: "no partition", 1: "one partition"}.get(what.moved, f"{what.moved} partitions")
+        if (given_up := self._given_up(self.within[-1])) is not None:
+            return f"{began} and {given_up}; {moved} changed hands."
         return (
-            f"{began} and was {what.ended_in} again {lasting(what.duration_ms)} later, in"
+            f"{began} and was {what.ended_in} {lasting(what.duration_ms)} later, in"
             f" generation {what.generation} with {counted(what.members, 'member')};"
             f" {moved} changed hands."
         )
 
+    def _given_up(self, last: Row) -> str | None:
+        """How the coordinator gave the group up before the rebalance was over; None if not."""
+        after = f"was given up {lasting(self.rebalance.duration_ms)} later"
+        if last.kind == EventKind.GROUP_REMOVED.value:
+            return f"{after}, when the group was removed"
+        if last.kind != EventKind.GROUP_LOADED.value:
+            return None
+        return (
+            f"{after}: the next coordinator loaded the group as the log had it, {last.state} in"
+            f" generation {last.generation} with {counted(last.count or 0, 'member')}"
+        )
+
+    def _ended_by_itself(self) -> bool:
+        """Whether the last wait for joins lasted as long as it could."""
+        ends = [each.ended_ms for each in self.rebalance.phases if each.state == _PREPARING]
+        return bool(ends) and ends[-1] >= (self.rebalance.deadline_ms or 0)
+
+    def _repeating(self) -> list[str]:
+        """How often it had to begin anew, and why at first and at last."""
+        again = [row for row in self.within[1:] if self._begins_anew(row)]
+        if not again:
+            return []
+        first, last = (
+            f"at {in_time(row.at_ms)} because {self._why(row)}" for row in (again[0], again[-1])
+        )
+        if len(again) == 1:
+            return [f"It began anew {first}."]
+        told = f"It began anew {len(again)} times and came to generation {again[-1].generation}"
+        return [f"{told}: first {first}, last {last}."]
+
+    def _why(self, row: Row) -> str:
+        """The reason that a row gives, without what the client said of it."""
+        return _with_article(self.witness.names.into((row.detail or "").partition(_SAID)[0]))
+
+    def _begins_anew(self, row: Row) -> bool:
+        is_move = row.kind == _STATE_CHANGED and row.state == _PREPARING
+        return is_move and row.group == self.rebalance.group
+
     def _beginning(self) -> str:
         reason = worth_saying(self.rebalance.client_reason)
         said = f" ({self.witness.names.into(reason)})" if reason else ""
-        because = f"It began because {self.rebalance.cause}{said}"
+        because = f"It began because {_with_article(self.rebalance.cause)}{said}"
         cause = None if self.start.cause is None else self.rows[self.start.cause - 1]
         if cause is None:
             return f"{because}."
@@ -275,13 +318,21 @@ class _Telling:
         names = self.witness.names
         told = (
             f"It was held {lasting(held.duration_ms)} by {names.into(held.who)},"
-            f" {names.into(held.why)}"
+            f" {_with_article(names.into(held.why))}{self._parting_words(held)}"
         )
         ending = self._ending_of_hold(held.ended_ms)
         if ending is not None and ending.kind == _TIMER_FIRED:
             return [f"{told}; ended by {self._ended_by(ending)}."]
         why_late = None if ending is None else self._why_late(ending, held.started_ms)
         return [f"{told}{why_late or ''}."]
+
+    def _parting_words(self, held: Hold) -> str:
+        """What a member that left, and so ended the wait, said of it."""
+        for row in self.within:
+            if row.kind == _REMOVED and (row.client, row.at_ms) == (held.who, held.ended_ms):
+                reason = worth_saying((row.detail or "").partition(_SAID)[2])
+                return f" ({reason})" if reason else ""
+        return ""
 
     def _ended_by(self, fired: Row) -> str:
         set_ms = fired.at_ms - (fired.duration_ms or 0)
@@ -343,6 +394,10 @@ def _is_rest(row: Row) -> bool:
     if row.kind in _GIVEN_UP:
         return True
     return row.kind == _STATE_CHANGED and row.state not in (_PREPARING, _COMPLETING)
+
+
+def _with_article(text: str) -> str:
+    return re.sub(r"\bsession of ", "the session of ", text, count=1)
 
 
 def _is_of(group: str, row: Row) -> bool:

@@ -81,7 +81,7 @@ def counted(count: int, noun: str) -> str:
 
 def worth_saying(reason: str | None) -> str:
     """What a client said of itself, if it is not what every client says."""
-    return "" if reason is None or reason.startswith(_NO_REASONS) else reason
+    return "" if reason is None or reason.startswith(_NO_REASONS) else reason.rstrip(".")
 
 
 def listed(words: Sequence[str]) -> str:

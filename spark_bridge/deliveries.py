@@ -197,7 +197,10 @@ def _with_endings(rows: DataFrame) -> DataFrame:
 
 
 def _with_other_readers(again: DataFrame, rows: DataFrame, odd: DataFrame) -> DataFrame:
-    """Ranges that were processed again, each with another consumer that reads there at the time."""
+    """Ranges that were processed again, each with another consumer that reads there at the time.
+
+    `from_seq` is the row with which that one came last, `came` that of their own reader.
+    """
     kind = F.col(c.KIND)
     of_a_consumer = in_order(*A_LIFE, c.CLIENT)
     came = F.min(F.when(kind == ASSIGNED, F.col(c.SEQ))).over(so_far(*A_TENURE))
@@ -214,12 +217,21 @@ def _with_other_readers(again: DataFrame, rows: DataFrame, odd: DataFrame) -> Da
         )
     )
     is_reading = (F.col(c.FROM_SEQ) < F.col(c.SEQ)) & (F.col(c.SEQ) < F.col(c.TO_SEQ))
+    is_other = F.col(c.OTHER) != F.col(c.CLIENT)
+    first = F.min_by(F.struct(c.OTHER, c.FROM_SEQ), F.when(is_other, F.col(c.CAME)))
     others = (
         odd.transform(rewinds)
         .join(readings, on=list(A_LIFE), how="inner")
-        .where(is_reading & (F.col(c.OTHER) != F.col(c.CLIENT)))
+        .where(is_reading)
         .groupBy(*A_LIFE, c.SEQ)
-        .agg(F.min_by(c.OTHER, c.CAME).alias(c.OTHER))
+        .agg(first.alias(c.FIRST), F.max(F.when(~is_other, F.col(c.FROM_SEQ))).alias(c.CAME))
+        .select(
+            *A_LIFE,
+            c.SEQ,
+            c.CAME,
+            F.col(c.FIRST)[c.OTHER].alias(c.OTHER),
+            F.col(c.FIRST)[c.FROM_SEQ].alias(c.FROM_SEQ),
+        )
     )
     return again.join(others, on=[*A_LIFE, c.SEQ], how="left")
 
@@ -240,11 +252,19 @@ def _why_again() -> Column:
         .when(
             was_refused,
             said(
-                *("the commit of ", failed[c.OFFSET], " by ", failed[c.CLIENT]),
+                *("the commit of offset ", failed[c.OFFSET], " by ", failed[c.CLIENT]),
                 *(" failed: ", or_empty(failed[c.ERROR])),
             ),
         )
-        .when(F.col(c.OTHER).isNotNull(), said(F.col(c.OTHER), " reads them too"))
+        .when(
+            F.col(c.OTHER).isNotNull(),
+            F.when(
+                or_false(F.col(c.CAME) > F.col(c.FROM_SEQ)),
+                said(F.col(c.OTHER), " had not committed them when ", client, " took over"),
+            ).otherwise(
+                said(client, " went on with them after ", F.col(c.OTHER), " had taken over")
+            ),
+        )
         .when(ending.isNull(), said(client, " read them again"))
         .otherwise(said(ending[c.CLIENT], " ", ending[c.DETAIL], " before it had committed them"))
     )

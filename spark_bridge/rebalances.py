@@ -21,7 +21,8 @@ from spark_bridge.windows import all_of, before, in_order, so_far
 _PREPARING, _COMPLETING, _DEAD = "PreparingRebalance", "CompletingRebalance", "Dead"
 _CHANGED = EventKind.STATE_CHANGED.value
 #: What may begin, turn or end a rebalance.
-_MOVES = (_CHANGED, EventKind.GROUP_LOADED.value, EventKind.GROUP_REMOVED.value)
+_LOADED, _REMOVED = EventKind.GROUP_LOADED.value, EventKind.GROUP_REMOVED.value
+_MOVES = (_CHANGED, _LOADED, _REMOVED)
 _ARRIVALS = (
     EventKind.MEMBER_ADDED.value,
     EventKind.MEMBER_REJOINED.value,
@@ -142,7 +143,9 @@ def _with_phases(courses: DataFrame) -> DataFrame:
         .withColumn(c.SYNCED_MS, F.min(F.when(is_awaited, F.col(c.AT_MS))).over(all_of(*_A_TURN)))
         .withColumn(
             c.ENDING,
-            F.lead(F.struct(c.SEQ, c.AT_MS, c.STATE, c.DETAIL)).over(in_order(*_A_COURSE, c.TURNS)),
+            F.lead(F.struct(c.SEQ, c.AT_MS, c.KIND, c.STATE, c.DETAIL)).over(
+                in_order(*_A_COURSE, c.TURNS)
+            ),
         )
     )
 
@@ -186,19 +189,21 @@ def _hold_of_joins() -> Column:
         .otherwise("which gathers the first members")
     )
     hold = _hold(who, why, F.col(c.AT_MS), F.col(c.SEQ))
-    return F.when(F.col(c.KIND) == _JOINS_OVER, hold)
+    waits_for_nobody = reason.startswith("everyone") & (awaited == "") & note.isNull()
+    return F.when((F.col(c.KIND) == _JOINS_OVER) & ~waits_for_nobody, hold)
 
 
 def _hold_of_sync() -> Column:
     """The phase of assignments waits for the leader, unless somebody ends it first."""
     ending = F.col(c.ENDING)
     until = F.concat(F.lit("until "), _before(ending[c.DETAIL], _CLIENT_REASON))
-    hold = _hold(
-        _leader(),
-        F.when(ending[c.STATE] == _PREPARING, until).otherwise("which assigned"),
-        ending[c.AT_MS],
-        ending[c.SEQ],
+    why = (
+        F.when(ending[c.STATE] == _PREPARING, until)
+        .when(ending[c.KIND] == _LOADED, "until the group was loaded anew")
+        .when(ending[c.KIND] == _REMOVED, "until the group was removed")
+        .otherwise("which assigned")
     )
+    hold = _hold(_leader(), why, ending[c.AT_MS], ending[c.SEQ])
     is_sync = F.col(c.TURNS) & (F.col(c.STATE) == _COMPLETING) & F.col(c.IS_MOVING)
     return F.when(is_sync & ending.isNotNull(), hold)
 
@@ -289,9 +294,9 @@ def _awaited() -> Column:
     """Whom a rebalance that goes on waits for, as far as rows tell."""
     late, pending = (F.array_join(c.LATE, ", "), F.array_join(c.PENDING, ", "))
     return (
-        F.when(F.col(c.LEADER).isNotNull(), said(_named(F.col(c.LEADER)), ", to assign"))
-        .when(late != "", said(late, ", to join"))
-        .when(pending != "", said("pending ", pending, ", to come back with the member id"))
+        F.when(F.col(c.LEADER).isNotNull(), said(_named(F.col(c.LEADER)), " to assign"))
+        .when(late != "", said(late, " to join"))
+        .when(pending != "", said("pending ", pending, " to come back with the member id"))
         .otherwise("the initial delay, which gathers the first members")
     )
 

@@ -99,9 +99,11 @@ readings AS (
     WHERE kind = 'partition_assigned'
 ),
 others AS (
-    SELECT b.run, b."group", b.topic, b."partition", b.life, b.seq, arg_min(other, came) AS other
+    SELECT b.run, b."group", b.topic, b."partition", b.life, b.seq,
+        arg_min({'other': other, 'from_seq': from_seq}, came) FILTER (other != b.client) AS first,
+        max(from_seq) FILTER (other = b.client) AS came
     FROM blamed b JOIN readings USING (run, "group", topic, "partition", life)
-    WHERE from_seq < b.seq AND (to_seq IS NULL OR b.seq < to_seq) AND other != b.client
+    WHERE from_seq < b.seq AND (to_seq IS NULL OR b.seq < to_seq)
     GROUP BY ALL
 )
 SELECT b.run, b."group", b.topic, b."partition",
@@ -112,9 +114,11 @@ SELECT b.run, b."group", b.topic, b."partition",
         WHEN forgotten.detail IS NOT NULL
             THEN concat('the committed offset was removed: ', forgotten.detail)
         WHEN NOT is_cleared AND failed."offset" > "offset"
-            THEN concat('the commit of ', failed."offset", ' by ', failed.client, ' failed: ',
+            THEN concat('the commit of offset ', failed."offset", ' by ', failed.client, ' failed: ',
                 failed.error)
-        WHEN other IS NOT NULL THEN concat(other, ' reads them too')
+        WHEN first.other IS NOT NULL THEN if(coalesce(came > first.from_seq, false),
+            concat(first.other, ' had not committed them when ', client, ' took over'),
+            concat(client, ' went on with them after ', first.other, ' had taken over'))
         WHEN ending IS NULL THEN concat(client, ' read them again')
         ELSE concat(ending.client, ' ', ending.how, ' before it had committed them')
     END AS reason,

@@ -422,7 +422,7 @@ phased AS (
             WHEN kind = 'member_removed' AND starts_with(detail, 'it left')
                 THEN {'member': member, 'why': 'which left'} END IGNORE NULLS)
             OVER so_far AS last_note,
-        lead({'seq': seq, 'at_ms': at_ms, 'state': state, 'detail': detail}) OVER (
+        lead({'seq': seq, 'at_ms': at_ms, 'kind': kind, 'state': state, 'detail': detail}) OVER (
             PARTITION BY run, "group", course, turns ORDER BY seq) AS ending
     FROM numbered WHERE course > 0
     WINDOW so_far AS (PARTITION BY run, "group", turn ORDER BY seq
@@ -447,7 +447,8 @@ named AS (
 ),
 held AS (
     SELECT *, CASE
-        WHEN kind = 'join_phase_ended' THEN {
+        WHEN kind = 'join_phase_ended'
+                AND (is_noted OR awaited != '' OR NOT starts_with(told, 'everyone')) THEN {
             'duration_ms': at_ms - opened.at_ms, 'seq': -seq,
             'held_by': CASE
                 WHEN starts_with(told, 'pending member ')
@@ -467,9 +468,12 @@ held AS (
         WHEN is_phase AND state = 'CompletingRebalance' AND ending IS NOT NULL THEN {
             'duration_ms': ending.at_ms - opened.at_ms, 'seq': -ending.seq,
             'held_by': its_leader,
-            'held_why': if(ending.state = 'PreparingRebalance',
-                concat('until ', in_names(names, before_mark(ending.detail, '; client reason: '))),
-                'which assigned'),
+            'held_why': CASE
+                WHEN ending.state = 'PreparingRebalance' THEN concat(
+                    'until ', in_names(names, before_mark(ending.detail, '; client reason: ')))
+                WHEN ending.kind = 'group_loaded' THEN 'until the group was loaded anew'
+                WHEN ending.kind = 'group_removed' THEN 'until the group was removed'
+                ELSE 'which assigned' END,
             'held_from_ms': opened.at_ms, 'held_until_ms': ending.at_ms}
         END AS hold
     FROM named
@@ -527,10 +531,10 @@ SELECT t.run, t."group", t.seq, trigger, reason,
     if(client_reason IN ('', 'not provided'), NULL, client_reason) AS client_reason,
     started_ms, ended_ms, ended_in,
     CASE WHEN ended_in IS NULL THEN CASE
-        WHEN its_leader IS NOT NULL THEN concat(its_leader, ', to assign')
-        WHEN array_to_string(late, ', ') != '' THEN array_to_string(late, ', ') || ', to join'
+        WHEN its_leader IS NOT NULL THEN concat(its_leader, ' to assign')
+        WHEN array_to_string(late, ', ') != '' THEN array_to_string(late, ', ') || ' to join'
         WHEN array_to_string(pending, ', ') != '' THEN concat('pending ',
-            array_to_string(pending, ', '), ', to come back with the member id')
+            array_to_string(pending, ', '), ' to come back with the member id')
         ELSE 'the initial delay, which gathers the first members' END END AS awaited,
     coalesce(ended_ms, until_ms) - started_ms AS duration_ms, generation, protocol, members,
     phases, awaiting_joins_ms, awaiting_leader_ms, syncing_ms, hold.held_by AS held_by,

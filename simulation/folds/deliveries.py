@@ -48,6 +48,8 @@ class Reader:
     is_reading: bool = True
     #: Whether it was handed any records in its present stay: who was not leaves none undone.
     has_read: bool = False
+    #: The row with which it last came.
+    since: int = 0
 
 
 @define(eq=False)
@@ -179,7 +181,7 @@ class DeliveryFold:
         self._began.setdefault(place.group, row.seq)
         delivery = self.deliveries.setdefault(place, Delivery())
         reader = delivery.readers.setdefault(row.client, Reader())
-        reader.is_reading, reader.has_read = True, False
+        reader.is_reading, reader.has_read, reader.since = True, False, row.seq
         # The records of a partition that came to be under the group's eyes are all its business.
         born = self._born.get((place.topic, place.partition), 0)
         if delivery.base is None and born > self._began[place.group]:
@@ -274,14 +276,10 @@ class DeliveryFold:
             return f"the committed offset was removed: {self.commits.forgotten[place]}"
         if delivery.failed is not None and delivery.failed[1] > (row.offset or 0):
             client, offset, error = delivery.failed
-            return f"the commit of {offset} by {client} failed: {error}"
-        others = [
-            client
-            for client, other in delivery.readers.items()
-            if client != row.client and other.is_reading
-        ]
-        if others:
-            return f"{others[0]} reads them too"
+            return f"the commit of offset {offset} by {client} failed: {error}"
+        for client, other in delivery.readers.items():
+            if client != row.client and other.is_reading:
+                return _who_came_later(row.client, reader, client, other)
         if delivery.ending is None:
             return f"{row.client} read them again"
         client, how = delivery.ending
@@ -293,6 +291,13 @@ class DeliveryFold:
             return None, None
         delivery = self.deliveries.setdefault(place, Delivery())
         return delivery, delivery.readers.get(row.client or "")
+
+
+def _who_came_later(again: str | None, reader: Reader | None, client: str, other: Reader) -> str:
+    """Why records come again where two read: the first had not committed, or went on."""
+    if reader is not None and reader.is_reading and reader.since > other.since:
+        return f"{client} had not committed them when {again} took over"
+    return f"{again} went on with them after {client} had taken over"
 
 
 def _blame(delivery: Delivery, start: int, end: int, causes: Counter[str]) -> None:

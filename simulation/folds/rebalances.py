@@ -22,6 +22,11 @@ _NO_REASON = "not provided"
 _STILL_AWAITED = "; still awaited: "
 _PENDING, _NEVER_CAME_BACK = "pending member ", " never came back"
 _SESSION, _EXPIRED = "session of ", " expired"
+#: What ends the wait for assignments when the coordinator gives the group up.
+_HOLD_ENDINGS = {
+    EventKind.GROUP_LOADED.value: "until the group was loaded anew",
+    EventKind.GROUP_REMOVED.value: "until the group was removed",
+}
 
 
 @frozen
@@ -81,7 +86,7 @@ class Rebalance:
     moved: int
     #: The assignor that its last generation voted for.
     protocol: str | None = None
-    #: Whom a rebalance that goes on waits for: "ada, bea, to join".
+    #: Whom a rebalance that goes on waits for: "ada, bea to join".
     awaited: str | None = None
 
     @property
@@ -245,25 +250,27 @@ class RebalanceFold:
     def _on_join_phase_ended(self, row: Row) -> None:
         course = self._courses.get(row.group or "")
         if course is not None:
-            self._hold(course, _hold_of_join(self.rosters, course, row))
+            hold = _hold_of_join(self.rosters, course, row)
+            if hold is not None:
+                self._hold(course, hold)
 
     def _hold_of_sync(self, course: Course, row: Row) -> Hold:
         """The phase of assignments waits for the leader, unless somebody ends it first."""
         ending = self.rosters.in_names((row.detail or "").partition(_CLIENT_REASON)[0])
-        why = f"until {ending}" if row.state == _PREPARING else "which assigned"
-        return Hold(course.leader, why, course.state_since_ms, row.at_ms)
+        why = f"until {ending}" if row.state == _PREPARING else _HOLD_ENDINGS.get(row.kind)
+        return Hold(course.leader, why or "which assigned", course.state_since_ms, row.at_ms)
 
     def _awaited(self, group: str, course: Course) -> str | None:
         """Whom the present phase waits for, as far as rows tell."""
         if course.state == _COMPLETING:
-            return f"{course.leader}, to assign"
+            return f"{course.leader} to assign"
         roster = self.rosters.of(group)
         late = [self.rosters.name(each) for each in roster.members if each not in roster.joined]
         if late:
-            return f"{', '.join(sorted(late))}, to join"
+            return f"{', '.join(sorted(late))} to join"
         pending = [self.rosters.name(each) for each in self._pending.get(group, {})]
         if pending:
-            return f"pending {', '.join(sorted(pending))}, to come back with the member id"
+            return f"pending {', '.join(sorted(pending))} to come back with the member id"
         return "the initial delay, which gathers the first members"
 
     def _hold(self, course: Course, hold: Hold) -> None:
@@ -308,8 +315,8 @@ class RebalanceFold:
         )
 
 
-def _hold_of_join(rosters: Rosters, course: Course, row: Row) -> Hold:
-    """Whom the wait for joins waited for last, from what its end says."""
+def _hold_of_join(rosters: Rosters, course: Course, row: Row) -> Hold | None:
+    """Whom the wait for joins waited for last, from what its end says; None if for nobody."""
     reason, _, awaited = (row.detail or "").partition(_STILL_AWAITED)
     if reason.startswith(_PENDING):
         who, why = reason.removesuffix(_NEVER_CAME_BACK), "which never came back"
@@ -317,7 +324,9 @@ def _hold_of_join(rosters: Rosters, course: Course, row: Row) -> Hold:
         who, why = reason.removeprefix(_SESSION).removesuffix(_EXPIRED), "whose session expired"
     elif awaited:
         who, why = awaited, "awaited in vain"
-    elif course.last is not None and reason.startswith("everyone"):
+    elif reason.startswith("everyone"):
+        if course.last is None:
+            return None
         who, why = course.last
     else:
         who, why = "the initial delay", "which gathers the first members"

@@ -74,7 +74,7 @@ def test_a_full_timeline_leaves_nothing_out():
         (
             a_death,
             [
-                "It began because session of ada expired: its session timer, set at",
+                "It began because the session of ada expired: its session timer, set at",
                 "ada had crashed at 30.0 s.",
             ],
         ),

@@ -244,7 +244,7 @@ def test_every_variant_has_its_run_directory(kept):
 def test_a_run_that_is_kept_can_be_told_and_explained(kept):
     result = groupsim("why", kept / "eager", "rebalance:2")
 
-    assert "It began because session of checkout-1 expired" in result.stdout
+    assert "It began because the session of checkout-1 expired" in result.stdout
 
 
 def test_a_run_can_be_played_again_and_is_the_same(kept):

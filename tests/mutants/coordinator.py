@@ -242,13 +242,13 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="coordinator/sync.py",
-        line="prepare_rebalance(group, f\"{', '.join(late)} never synced\", step)",
+        line="prepare_rebalance(group, f\"the time to sync ran out for {', '.join(late)}\", step)",
         faulty='prepare_rebalance(group, "some never synced", step) if dropped else None',
         says="The ghost of a static member that was replaced before it synced disturbs nobody.",
     ),
     Fault(
         file="coordinator/leave.py",
-        line='rebalance_or_try_complete(group, f"{names} left", step)',
+        line='rebalance_or_try_complete(group, f"{names} left{_reasons(request, rows)}", step)',
         faulty="pass",
         says="A batch of leavers starts no rebalance.",
     ),

@@ -41,4 +41,4 @@ def test_a_consumer_that_reads_on_is_not_said_to_seek():
 
     positions = [row for row in sim.events if row.kind == "position_set"]
     assert len(positions) == 4
-    assert {row.detail for row in positions} == {"reset"}
+    assert {row.detail for row in positions} == {"reset (no committed offset)"}

@@ -180,7 +180,10 @@ def test_a_forgotten_offset_skips_the_weekend_or_reads_everything_again():
     latest, earliest = (measured(WEEKEND, f"one_day{each}") for each in ("", "_from_earliest"))
 
     assert latest.figure("lost") == pytest.approx(62 * 24, abs=6)
-    assert all(tally.cause.endswith(": reset") for tally in (*latest.lost, *earliest.duplicates))
+    assert all(
+        tally.cause.endswith(": reset (no committed offset)")
+        for tally in (*latest.lost, *earliest.duplicates)
+    )
     assert (earliest.figure("lost"), earliest.figure("duplicates")) == (0, 234)
 
 

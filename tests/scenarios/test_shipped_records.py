@@ -79,7 +79,7 @@ def test_what_is_written_before_a_new_partition_is_found_is_lost_unless_it_is_re
     )
 
     assert {tally.place.partition for tally in late.lost} == {6, 7, 8, 9, 10, 11}
-    assert all(tally.cause.endswith(": reset") for tally in late.lost)
+    assert all(tally.cause.endswith(": reset (no committed offset)") for tally in late.lost)
     assert late.figure("lost") > 100 * soon.figure("lost") > 0
     assert earliest.figure("lost") == 0
     assert earliest.figure("lag_s") == pytest.approx(240, abs=5)

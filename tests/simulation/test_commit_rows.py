@@ -196,7 +196,7 @@ def test_a_later_position_that_the_application_chose_is_a_seek():
     sim = a_world_with(does)
 
     positions = [(row.offset, row.detail) for row in of_kind(sim, "position_set")]
-    assert positions == [(0, "reset"), (5, "seek")]
+    assert positions == [(0, "reset (no committed offset)"), (5, "seek")]
 
 
 def test_a_seek_is_told_before_a_commit_of_where_it_went():
@@ -221,7 +221,7 @@ def test_a_seek_to_where_the_next_records_are_waits_for_no_other_position():
     sim = a_world_with(does, **{"max.poll.records": "10"})
 
     positions = [(row.offset, row.detail) for row in of_kind(sim, "position_set")]
-    assert positions == [(0, "reset"), (10, "seek")]
+    assert positions == [(0, "reset (no committed offset)"), (10, "seek")]
 
 
 def test_an_offset_that_is_not_the_position_is_told_as_given_by_hand():
@@ -244,7 +244,7 @@ def test_a_position_beyond_the_log_is_reset_after_the_seek():
     sim = a_world_with(does)
 
     positions = [(row.offset, row.detail) for row in of_kind(sim, "position_set")]
-    assert positions == [(0, "reset"), (500, "seek"), (0, "reset")]
+    assert positions == [(0, "reset (no committed offset)"), (500, "seek"), (0, "reset")]
 
 
 def test_an_application_that_ends_by_mistake_is_told_with_its_words():

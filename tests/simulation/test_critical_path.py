@@ -4,13 +4,14 @@ import re
 
 import pytest
 
+from coordinator.events import EventKind as E
 from simulation.critical_path import Witness, explain
 from simulation.random_worlds import draw_world
 from simulation.recorder import MemorySink
 from simulation.world import Simulation
 from simulation.world_plans import play
 from tests.groupsim.runs import a_death, a_ghost, a_group, rows_of
-from tests.support.rows import a_death_and_its_rebalance
+from tests.support.rows import a_death_and_its_rebalance, a_recording, an_event
 
 
 def explanations(rows):
@@ -47,9 +48,9 @@ def a_run_that_ends_while_bea_is_awaited() -> Simulation:
 def test_a_wait_that_goes_on_is_told_with_whom_it_is_for_and_until_when_it_may_last():
     last = explanations(rows_of(a_run_that_ends_while_bea_is_awaited))[-1]
 
-    assert last.rebalance.awaited == "bea, to join"
+    assert last.rebalance.awaited == "bea to join"
     assert re.fullmatch(
-        r"Since 30\.\d+ s it waits for bea, to join; at most until 330\.\d+ s\.",
+        r"Since 30\.\d+ s it waits for bea to join; at most until 330\.\d+ s\.",
         last.sentences[-1],
     )
 
@@ -61,7 +62,7 @@ def test_a_rebalance_that_goes_on_after_its_joins_waits_for_its_leader():
     last = explanations(rows[:joined])[-1]
 
     assert last.rebalance.awaited is not None
-    assert last.rebalance.awaited.endswith(", to assign")
+    assert last.rebalance.awaited.endswith(" to assign")
 
 
 def test_a_rebalance_that_is_over_waits_for_nobody():
@@ -74,6 +75,69 @@ def test_the_first_members_are_gathered():
     assert first.sentences[2] == (
         "It was held 6.0 s by the initial delay, which gathers the first members; ended by its"
         " join timer, set at 3.006 s."
+    )
+
+
+def test_a_wait_that_ended_by_itself_is_not_said_to_have_been_able_to():
+    first = explanations(rows_of(a_death))[0]
+
+    assert not any("would have ended" in each for each in first.sentences)
+
+
+def moves(at_ms, state, detail="", generation=1):
+    return an_event(E.STATE_CHANGED, at_ms, state=state, detail=detail, generation=generation)
+
+
+def test_a_rebalance_that_a_new_coordinator_knows_nothing_of_is_told_as_given_up():
+    rows = a_recording(
+        moves(0, "Stable"),
+        moves(10_000, "PreparingRebalance", "member zoe-1 joined"),
+        an_event(E.GROUP_LOADED, 26_000, state="Stable", generation=1, count=6),
+    )
+
+    (told,) = explanations(rows)
+
+    assert told.sentences[0] == (
+        "checkout began to rebalance at 10.0 s and was given up 16.0 s later: the next coordinator"
+        " loaded the group as the log had it, Stable in generation 1 with 6 members; no partition"
+        " changed hands."
+    )
+
+
+def test_a_rebalance_that_begins_anew_is_told_with_how_often_and_why():
+    rows = a_recording(
+        moves(0, "Stable"),
+        moves(10_000, "PreparingRebalance", "member bea-1 joined"),
+        moves(11_000, "CompletingRebalance", generation=2),
+        moves(26_000, "PreparingRebalance", "session of ada-1 expired", generation=2),
+        moves(27_000, "CompletingRebalance", generation=3),
+        moves(42_000, "PreparingRebalance", "the time to sync ran out for bea-1", generation=3),
+    )
+
+    (told,) = explanations(rows)
+
+    assert told.sentences[2] == (
+        "It began anew 2 times and came to generation 3: first at 26.0 s because the session of"
+        " ada-1 expired, last at 42.0 s because the time to sync ran out for bea-1."
+    )
+
+
+def test_a_member_that_left_and_so_ended_the_wait_is_told_with_its_reason():
+    timeout = "it left; client reason: consumer poll timeout has expired."
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        an_event(E.MEMBER_ADDED, 0, client="bea"),
+        moves(10_000, "PreparingRebalance", "leader ada-1 rejoined"),
+        an_event(E.MEMBER_REMOVED, 90_000, client="bea", detail=timeout),
+        an_event(E.JOIN_PHASE_ENDED, 90_000, detail="everyone has joined"),
+        moves(90_000, "CompletingRebalance", generation=2),
+        moves(90_000, "Stable", generation=2),
+    )
+
+    (told,) = explanations(rows)
+
+    assert told.sentences[2] == (
+        "It was held 80.0 s by bea, which left (consumer poll timeout has expired)."
     )
 
 

@@ -187,6 +187,33 @@ def test_a_rebalance_may_be_held_by_a_static_member_that_comes_back_last():
     assert measure(rows).rebalances[0].held == Hold("bea", "which joined last", 10_000, 17_000)
 
 
+def test_a_rebalance_that_waits_for_nobody_is_held_by_nobody():
+    rows = a_recording(
+        an_event(E.MEMBER_ADDED, 0, client="ada"),
+        moves(1_000, "Stable"),
+        an_event(E.MEMBER_REMOVED, 10_000, client="ada", detail="it left"),
+        moves(10_000, "PreparingRebalance", detail="ada-1 left"),
+        an_event(E.JOIN_PHASE_ENDED, 10_000, detail="everyone has joined"),
+        moves(10_000, "Empty"),
+        the_end(20_000),
+    )
+
+    assert measure(rows).rebalances[0].held is None
+
+
+def test_a_leader_whose_coordinator_dies_is_not_said_to_have_assigned():
+    rows = a_recording(
+        moves(0, "Stable"),
+        moves(10_000, "PreparingRebalance", detail="leader ada-1 rejoined"),
+        moves(10_000, "CompletingRebalance"),
+        an_event(E.GROUP_LOADED, 12_000, state="Stable", generation=1, count=1),
+        the_end(20_000),
+    )
+
+    held = measure(rows).rebalances[0].held
+    assert held == Hold("the leader", "until the group was loaded anew", 10_000, 12_000)
+
+
 def test_the_first_rebalance_of_a_group_is_held_by_its_initial_delay_and_moves_nothing():
     first = measure(a_death_and_its_rebalance()).rebalances[0]
 

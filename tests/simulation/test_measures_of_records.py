@@ -80,7 +80,7 @@ def test_records_whose_commit_was_refused_are_duplicates_for_that_reason():
     )
 
     assert tallies(measure(rows).duplicates) == {
-        "the commit of 10 by ada failed: ILLEGAL_GENERATION": 10
+        "the commit of offset 10 by ada failed: ILLEGAL_GENERATION": 10
     }
 
 
@@ -106,7 +106,22 @@ def test_where_a_consumer_once_began_is_not_to_blame_for_what_is_read_twice_late
         *works("ada", 3_000, 10, 20),
     )
 
-    assert tallies(measure(rows).duplicates) == {"bea reads them too": 10}
+    assert tallies(measure(rows).duplicates) == {
+        "ada went on with them after bea had taken over": 10
+    }
+
+
+def test_records_that_a_consumer_which_stands_still_had_not_committed_come_again_for_that_reason():
+    rows = a_recording(
+        *starts_reading("ada", 0),
+        *works("ada", 1_000, 0, 10),
+        *starts_reading("bea", 50_000, offset=0),
+        *works("bea", 50_500, 0, 10),
+    )
+
+    assert tallies(measure(rows).duplicates) == {
+        "ada had not committed them when bea took over": 10
+    }
 
 
 def test_records_committed_before_a_crash_and_processed_by_nobody_are_lost():

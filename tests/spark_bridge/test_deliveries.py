@@ -95,6 +95,7 @@ AGAIN = {
         *does("ada", 0, 10),
     ],
     "two at once": [*takes("ada", 0), *takes("bea", 0), *does("ada", 0, 10), *does("bea", 0, 3)],
+    "too late": [*takes("ada", 0), *takes("bea", 0), *does("bea", 0, 10), *does("ada", 0, 3)],
     "by itself": [*takes("ada", 0), *does("ada", 0, 10), *does("ada", 5, 12)],
     "an idle owner": [
         *takes("eve", 0),
@@ -184,10 +185,11 @@ def test_records_that_are_processed_once_are_no_duplicates(again):
     [
         ("after a death", "bob crashed before it had committed them", 6),
         ("gone back", "ada went to 4: seek", 4),
-        ("refused", "the commit of 10 by kim failed: ILLEGAL_GENERATION", 10),
+        ("refused", "the commit of offset 10 by kim failed: ILLEGAL_GENERATION", 10),
         ("refused once", "kim lost the partition before it had committed them", 2),
         ("forgotten", "the committed offset was removed: expired", 10),
-        ("two at once", "ada reads them too", 3),
+        ("two at once", "ada had not committed them when bea took over", 3),
+        ("too late", "ada went on with them after bea had taken over", 3),
         ("by itself", "ada read them again", 5),
         ("an idle owner", "eve lost the partition before it had committed them", 10),
         ("into a gap", "ada read them again", 3),

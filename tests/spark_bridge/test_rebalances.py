@@ -15,7 +15,7 @@ PREPARING, COMPLETING, STABLE = "PreparingRebalance", "CompletingRebalance", "St
 
 #: So many rows make a run that can be looked at often.
 SMALL = 5_000
-PENDING_CAT = "pending cat, to come back with the member id"
+PENDING_CAT = "pending cat to come back with the member id"
 
 pytestmark = pytest.mark.spark
 
@@ -145,8 +145,8 @@ def test_a_rebalance_that_the_end_cuts_off_is_open_and_counts_up_to_the_end(spar
     [
         ((added(0, "ada"), added(0, "bea")), "the initial delay, which gathers the first members"),
         ((id_given(20, "cat"),), PENDING_CAT),
-        ((added(0, "ada"), completed(5), added(6, "bea")), "ada, to join"),
-        ((added(0, "ada"), added(0, "bea"), completed(5), id_given(6, "cat")), "ada, bea, to join"),
+        ((added(0, "ada"), completed(5), added(6, "bea")), "ada to join"),
+        ((added(0, "ada"), added(0, "bea"), completed(5), id_given(6, "cat")), "ada, bea to join"),
         ((added(0, "ada"), completed(5), rejoined(6, "ada"), id_given(7, "cat")), PENDING_CAT),
     ],
 )
@@ -165,7 +165,7 @@ def test_a_wait_for_the_assignment_that_goes_on_waits_for_the_leader(spark):
         moves_to(COMPLETING, 20, "everyone has joined"),
     )
 
-    assert rows_of(frame.transform(rebalances), c.AWAITED) == [("leader ada, to assign",)]
+    assert rows_of(frame.transform(rebalances), c.AWAITED) == [("leader ada to assign",)]
 
 
 def test_a_coordinator_that_gives_the_group_up_ends_its_rebalance(spark):
@@ -258,10 +258,8 @@ def test_rebalances_that_are_cut_off_wait_for_whom_the_measures_say(spark, recor
     )
     is_open = F.col(c.AWAITED).isNotNull()
     assert rows_of(found.where(is_open), c.RUN, c.GROUP, c.SEQ, c.AWAITED) == expected
-    assert {words.rsplit(", ", 1)[1] for *_, words in expected} == {
-        *("to join", "to assign", "to come back with the member id"),
-        "which gathers the first members",
-    }
+    for ending in (" to join", " to assign", " to come back with the member id", " first members"):
+        assert any(awaited.endswith(ending) for *_, awaited in expected)
 
 
 def told(row: object) -> tuple[object, ...]:
