@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from statistics import median_low
 
 from attrs import define, evolve, field, frozen
 
@@ -121,7 +120,8 @@ class MemberFold:
     _lives: dict[Member, _Life] = field(factory=dict, init=False)
     _stays: list[MemberStay] = field(factory=list, init=False)
     _marks: dict[tuple[Member, str, int], Mark] = field(factory=dict, init=False)
-    _beats: dict[Member, list[Beats]] = field(factory=dict, init=False)
+    #: The heartbeats of each of a consumer's lives: it may be started again.
+    _beats: dict[Member, list[list[Beats]]] = field(factory=dict, init=False)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Whatever a consumer does or suffers as a member."""
@@ -159,17 +159,20 @@ class MemberFold:
 
     def beats(self) -> list[Beats]:
         """The heartbeats of all members; those that go on at a member's pace are one stretch."""
-        return [
-            each
-            for member in sorted(self._beats)
-            for each in _joined(self._beats[member], self.bucket_ms)
-        ]
+        found: list[Beats] = []
+        for _, lives in sorted(self._beats.items()):
+            patience_ms = max(self.bucket_ms, _pace_ms(lives) * 3 // 2)
+            for life in lives:
+                found += _joined(life, patience_ms)
+        return found
 
     # --- lives ---
 
     def _on_started(self, row: Row) -> None:
         self._change(row, is_running=True, is_paused=False)
         self._mark(row, STARTED)
+        if row.client is not None and row.group is not None:
+            self._beats.setdefault(Member(row.group, row.client), []).append([])
 
     def _ends(self, what: str) -> Callable[[Row], None]:
         def end(row: Row) -> None:
@@ -261,12 +264,11 @@ class MemberFold:
             return
         member = Member(row.group, row.client)
         beats = Beats(member=member, count=count, from_ms=from_ms, to_ms=to_ms)
-        self._beats.setdefault(member, []).append(beats)
+        self._beats.setdefault(member, [[]])[-1].append(beats)
 
 
-def _joined(beats: Sequence[Beats], bucket_ms: int) -> list[Beats]:
-    """What follows at the usual pace is more of the same; a longer silence can be seen."""
-    patience_ms = max(bucket_ms, _pace_ms(beats) * 3 // 2)
+def _joined(beats: Sequence[Beats], patience_ms: int) -> list[Beats]:
+    """What follows soon is more of the same; a longer silence can be seen."""
     found: list[Beats] = []
     for each in beats:
         if found and each.from_ms - found[-1].to_ms <= patience_ms:
@@ -278,11 +280,18 @@ def _joined(beats: Sequence[Beats], bucket_ms: int) -> list[Beats]:
     return found
 
 
-def _pace_ms(beats: Sequence[Beats]) -> int:
-    """How long it usually is from one heartbeat to the next."""
-    within = [(each.to_ms - each.from_ms) // (each.count - 1) for each in beats if each.count > 1]
-    between = [after.from_ms - before.to_ms for before, after in pairwise(beats)]
-    return median_low([*within, *between]) if within or between else 0
+def _pace_ms(lives: Sequence[Sequence[Beats]]) -> int:
+    """How long it is from one heartbeat to the next where nothing holds them up.
+
+    Most gaps of a member that is held up again and again are long; the short ones tell its pace.
+    """
+    gaps: list[int] = []
+    for life in lives:
+        for each in life:
+            following = each.count - 1
+            gaps += [(each.to_ms - each.from_ms) // max(1, following)] * following
+        gaps += [after.from_ms - before.to_ms for before, after in pairwise(life)]
+    return sorted(gaps)[len(gaps) // 4] if gaps else 0
 
 
 def _is_more_of(before: MemberStay, after: MemberStay) -> bool:

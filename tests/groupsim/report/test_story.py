@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -22,7 +24,8 @@ from groupsim.report.members import (
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.story import natural, read_story
 from simulation.critical_path import Witness, explain
-from simulation.events import Row, WorldEventKind
+from simulation.events import EventKind, Row, WorldEventKind
+from simulation.folds.places import by_kind
 from simulation.measures import Member, Place
 from simulation.recording import record
 from tests.groupsim.report.stories import story_of
@@ -30,6 +33,11 @@ from tests.groupsim.runs import a_death, a_ghost, a_pause, a_slow_member, rows_o
 from tests.support.stories import the_leader_dies
 
 TALES = [a_death, a_ghost, a_pause, a_slow_member]
+
+
+def a_row(kind: WorldEventKind | EventKind, at_ms: int, **facts: Any) -> Row:
+    who = {"group": "checkout", "client": "ada", **facts}
+    return Row(seq=at_ms, at_ms=at_ms, kind=kind.value, run="a-run", **who)
 
 
 @pytest.mark.parametrize(
@@ -156,27 +164,58 @@ def test_every_heartbeat_is_counted_once():
     assert beats == quiet + others > 0
 
 
-def test_heartbeats_at_the_usual_pace_are_one_stretch_and_a_silence_parts_them():
+def beats_at(*times_ms: int) -> list[Row]:
     # A member that commits in between has a row for each heartbeat, as `quiet` cannot count them.
+    return [
+        a_row(WorldEventKind.REPLY_RECEIVED, at_ms, request="Heartbeat", duration_ms=3)
+        for at_ms in times_ms
+    ]
+
+
+def told_of(rows: Sequence[Row]) -> MemberFold:
     fold = MemberFold(bucket_ms=10)
-    reply = fold.handlers()[WorldEventKind.REPLY_RECEIVED]
-    for n, at_ms in enumerate((3_000, 6_002, 9_001, 12_000, 60_000, 63_001, 66_000)):
-        reply(
-            Row(
-                seq=n,
-                at_ms=at_ms,
-                kind=WorldEventKind.REPLY_RECEIVED.value,
-                run="a-run",
-                group="checkout",
-                client="ada",
-                request="Heartbeat",
-                duration_ms=3,
-            )
-        )
+    handlers = by_kind((fold,))
+    for row in rows:
+        for handle in handlers[row.kind]:
+            handle(row)
+    return fold
 
-    told = [(each.count, each.from_ms, each.to_ms) for each in fold.beats()]
 
-    assert told == [(4, 2_997, 12_000), (3, 59_997, 66_000)]
+def stretches_of(fold: MemberFold) -> list[tuple[int, int, int]]:
+    return [(each.count, each.from_ms, each.to_ms) for each in fold.beats()]
+
+
+def test_heartbeats_at_the_usual_pace_are_one_stretch_and_a_silence_parts_them():
+    fold = told_of(beats_at(3_000, 6_002, 9_001, 12_000, 60_000, 63_001, 66_000))
+
+    assert stretches_of(fold) == [(4, 2_997, 12_000), (3, 59_997, 66_000)]
+
+
+def test_a_member_that_is_mostly_silent_keeps_its_pace_and_its_silences():
+    quiet = a_row(
+        WorldEventKind.HEARTBEATS_ANSWERED,
+        18_000,
+        count=4,
+        duration_ms=9_003,
+        detail="the last at 12000 ms",
+    )
+
+    fold = told_of([quiet, *beats_at(27_000, 42_000, 57_000, 72_000)])
+
+    assert stretches_of(fold) == [
+        (4, 2_997, 12_000),
+        *((1, at_ms - 3, at_ms) for at_ms in (27_000, 42_000, 57_000, 72_000)),
+    ]
+
+
+def test_heartbeats_of_two_lives_are_never_one_stretch():
+    rows = []
+    for at_ms in (0, 11_000, 22_000):
+        rows.append(a_row(WorldEventKind.CONSUMER_STARTED, at_ms))
+        rows += beats_at(at_ms + 3_000)
+        rows.append(a_row(WorldEventKind.CONSUMER_STOPPED, at_ms + 6_000))
+
+    assert [count for count, _, _ in stretches_of(told_of(rows))] == [1, 1, 1]
 
 
 def test_the_states_of_a_group_are_those_of_its_rebalances():
