@@ -116,7 +116,8 @@ class MemberFold:
     #: How often consumers ended with an error and how often commits failed, by group and error.
     errors: Counter[tuple[str, str]] = field(factory=Counter, init=False)
     failed_commits: Counter[tuple[str, str]] = field(factory=Counter, init=False)
-    _failed: tuple[object, ...] = field(default=(), init=False)
+    #: The commit that was told last.
+    _commit: tuple[object, ...] = field(default=(), init=False)
     _lives: dict[Member, _Life] = field(factory=dict, init=False)
     _stays: list[MemberStay] = field(factory=list, init=False)
     _marks: dict[tuple[Member, str, int], Mark] = field(factory=dict, init=False)
@@ -136,7 +137,7 @@ class MemberFold:
             EventKind.MEMBER_REMOVED: self._on_removed,
             WorldEventKind.COMMIT_ACKNOWLEDGED: self._on_commit,
             WorldEventKind.COMMIT_FAILED: self._on_commit,
-            WorldEventKind.COMMITS_REPEATED: self._on_commit,
+            WorldEventKind.COMMITS_REPEATED: self._on_repeated,
             WorldEventKind.HEARTBEATS_ANSWERED: self._on_quiet_beats,
             WorldEventKind.REPLY_RECEIVED: self._on_reply,
         }
@@ -225,34 +226,47 @@ class MemberFold:
 
     # --- moments ---
 
-    def _mark(self, row: Row, what: str, detail: str = "") -> None:
+    def _mark(
+        self, row: Row, what: str, detail: str = "", at_ms: int | None = None, count: int = 1
+    ) -> None:
         if row.client is None or row.group is None:
             return
         member = Member(row.group, row.client)
-        key = (member, what, row.at_ms // self.bucket_ms)
+        at_ms = row.at_ms if at_ms is None else at_ms
+        key = (member, what, at_ms // self.bucket_ms)
         before = self._marks.get(key)
         self._marks[key] = Mark(
             member=member,
             what=what,
-            at_ms=row.at_ms if before is None else before.at_ms,
-            count=1 if before is None else before.count + 1,
+            at_ms=at_ms if before is None else before.at_ms,
+            count=count if before is None else before.count + count,
             detail=detail,
         )
 
     def _on_commit(self, row: Row) -> None:
+        # A commit of several partitions has a row for each of them.
+        commit = (row.group, row.client, row.kind, row.error, row.at_ms)
+        if commit == self._commit:
+            return
+        self._commit = commit
         is_failed = row.kind == WorldEventKind.COMMIT_FAILED.value
         self._mark(row, FAILED if is_failed else COMMITTED, row.error or "")
-        # A commit of several partitions has a row for each of them.
-        commit = (row.group, row.client, row.error, row.at_ms)
-        if is_failed and row.group is not None and commit != self._failed:
-            self._failed = commit
+        if is_failed and row.group is not None:
             self.failed_commits[row.group, row.error or ""] += 1
+
+    def _on_repeated(self, row: Row) -> None:
+        """The row is written when something else happens; its commits came steadily before."""
+        last_ms, count, lasted_ms = _last_ms(row), row.count or 1, row.duration_ms or 0
+        ticks = min(count, lasted_ms // self.bucket_ms + 1)
+        for n in range(ticks):
+            left_ms = lasted_ms * (ticks - 1 - n) // max(1, ticks - 1)
+            share = count * (n + 1) // ticks - count * n // ticks
+            self._mark(row, COMMITTED, at_ms=last_ms - left_ms, count=share)
 
     # --- heartbeats ---
 
     def _on_quiet_beats(self, row: Row) -> None:
-        found = _LAST.match(row.detail or "")
-        last_ms = row.at_ms if found is None else int(found[1])
+        last_ms = _last_ms(row)
         self._beat(row, row.count or 1, last_ms - (row.duration_ms or 0), last_ms)
 
     def _on_reply(self, row: Row) -> None:
@@ -265,6 +279,12 @@ class MemberFold:
         member = Member(row.group, row.client)
         beats = Beats(member=member, count=count, from_ms=from_ms, to_ms=to_ms)
         self._beats.setdefault(member, [[]])[-1].append(beats)
+
+
+def _last_ms(row: Row) -> int:
+    """When the last was answered of those that a row counts."""
+    found = _LAST.match(row.detail or "")
+    return row.at_ms if found is None else int(found[1])
 
 
 def _joined(beats: Sequence[Beats], patience_ms: int) -> list[Beats]:

@@ -40,6 +40,27 @@ def a_row(kind: WorldEventKind | EventKind, at_ms: int, **facts: Any) -> Row:
     return Row(seq=at_ms, at_ms=at_ms, kind=kind.value, run="a-run", **who)
 
 
+def beats_at(*times_ms: int) -> list[Row]:
+    # A member that commits in between has a row for each heartbeat, as `quiet` cannot count them.
+    return [
+        a_row(WorldEventKind.REPLY_RECEIVED, at_ms, request="Heartbeat", duration_ms=3)
+        for at_ms in times_ms
+    ]
+
+
+def told_of(rows: Sequence[Row]) -> MemberFold:
+    fold = MemberFold(bucket_ms=10)
+    handlers = by_kind((fold,))
+    for row in rows:
+        for handle in handlers[row.kind]:
+            handle(row)
+    return fold
+
+
+def stretches_of(fold: MemberFold) -> list[tuple[int, int, int]]:
+    return [(each.count, each.from_ms, each.to_ms) for each in fold.beats()]
+
+
 @pytest.mark.parametrize(
     ("kind", "measure"), [(UNOWNED, "unowned_s"), (DUAL, "dual_s")], ids=["unowned", "dual"]
 )
@@ -138,10 +159,27 @@ def test_a_run_knows_whether_anything_was_written(tmp_path):
 def test_commits_are_marked_and_those_of_one_moment_are_counted():
     commits = [mark for mark in story_of(a_death).marks if mark.what == COMMITTED]
 
-    told = {"commit_acknowledged", "commits_repeated"}
-    rows = [row for row in rows_of(a_death) if row.kind in told]
-    assert sum(mark.count for mark in commits) == len(rows)
-    assert len(commits) < len(rows)
+    rows = rows_of(a_death)
+    # Each partition of a commit has a row.
+    heard = {(row.client, row.at_ms) for row in rows if row.kind == "commit_acknowledged"}
+    repeated = sum(row.count or 0 for row in rows if row.kind == "commits_repeated")
+    assert sum(mark.count for mark in commits) == len(heard) + repeated > 0
+
+
+def test_commits_that_a_row_counts_stand_where_they_were_and_not_where_it_was_written():
+    repeated = a_row(
+        WorldEventKind.COMMITS_REPEATED,
+        30_000,
+        count=4,
+        duration_ms=15_003,
+        detail="the last at 25003 ms",
+    )
+
+    marks = told_of([repeated]).marks()
+
+    assert [(mark.at_ms, mark.count) for mark in marks] == [
+        *((10_000, 1), (15_001, 1), (20_002, 1), (25_003, 1))
+    ]
 
 
 def test_commits_that_would_stand_on_one_another_are_one_tick_that_counts_them():
@@ -162,27 +200,6 @@ def test_every_heartbeat_is_counted_once():
     quiet = sum(row.count or 0 for row in rows if row.kind == "heartbeats_answered")
     others = sum(row.kind == "reply_received" and row.request == "Heartbeat" for row in rows)
     assert beats == quiet + others > 0
-
-
-def beats_at(*times_ms: int) -> list[Row]:
-    # A member that commits in between has a row for each heartbeat, as `quiet` cannot count them.
-    return [
-        a_row(WorldEventKind.REPLY_RECEIVED, at_ms, request="Heartbeat", duration_ms=3)
-        for at_ms in times_ms
-    ]
-
-
-def told_of(rows: Sequence[Row]) -> MemberFold:
-    fold = MemberFold(bucket_ms=10)
-    handlers = by_kind((fold,))
-    for row in rows:
-        for handle in handlers[row.kind]:
-            handle(row)
-    return fold
-
-
-def stretches_of(fold: MemberFold) -> list[tuple[int, int, int]]:
-    return [(each.count, each.from_ms, each.to_ms) for each in fold.beats()]
 
 
 def test_heartbeats_at_the_usual_pace_are_one_stretch_and_a_silence_parts_them():
