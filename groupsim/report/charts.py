@@ -6,7 +6,7 @@ same in the browser. All have one time axis, and a window on it that can be move
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import altair as alt
@@ -23,6 +23,7 @@ from groupsim.report.members import (
     OUTSIDE,
     PRESENT,
     STILL,
+    STILL_OUTSIDE,
 )
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.palette import (
@@ -31,7 +32,6 @@ from groupsim.report.palette import (
     LAG_COLOUR,
     OUTSIDE_COLOUR,
     STATE_COLOURS,
-    STILL_COLOUR,
     UNOWNED_COLOUR,
     member_colours,
 )
@@ -256,13 +256,18 @@ def members_chart(canvas: Canvas) -> Chart:
     y = canvas.y(lanes, step)
     x, told = canvas.x("from_ms"), _told("lane:member", "what:is", "began", "ended", "lasted")
 
-    def layer(what: str) -> alt.Chart:
-        stays = canvas.on("members").transform_filter(f"datum.what == '{what}'")
+    def layer(*kinds: str) -> alt.Chart:
+        stays = canvas.on("members").transform_filter(_is_one_of(kinds))
         return canvas.pointed_at(stays, _STRETCH, told).encode(x=x, x2="to_ms:T", y=y)
 
     colour = alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None)
-    present = layer(PRESENT).mark_rect(clip=True).encode(color=colour)
-    others = [layer(what).mark_rect(clip=True, **look) for what, look in _OTHERWISE.items()]
+    lives = [
+        layer(PRESENT, STILL).mark_rect(clip=True).encode(color=colour),
+        layer(OUTSIDE, STILL_OUTSIDE).mark_rect(clip=True, color=OUTSIDE_COLOUR, opacity=0.55),
+        layer(MISSED).mark_rect(clip=True, **_HOLLOW),
+        # Whether the group still counts on one that stands still is told by what is behind the bar.
+        layer(STILL, STILL_OUTSIDE).mark_rule(clip=True, color=INK, strokeWidth=step * 0.5),
+    ]
     told = _told("lane:member", "count:heartbeats", "began", "ended")
     beats = (
         canvas.pointed_at(canvas.on("beats"), _STRETCH, told)
@@ -273,35 +278,32 @@ def members_chart(canvas: Canvas) -> Chart:
     return canvas.finished(
         "Members",
         ("dotted: heartbeats; ticks: commits, red if they failed; " if is_roomy else "")
-        + "x: crash or fatal error; grey: not in the group; dark: stands still;"
-        " hollow: down, still a member",
-        present,
-        *others,
+        + "x: crash or fatal error; grey: not in the group; dark bar: stands still;"
+        " hollow: down, still a member; blank: not running",
+        *lives,
         *([beats, *_commits(canvas, y, step)] if is_roomy else []),
         _crashes(canvas, y, step),
         height=step * len(lanes),
     )
 
 
-#: How a consumer is drawn that is not simply in its group.
-_OTHERWISE: Mapping[str, Mapping[str, Any]] = {
-    OUTSIDE: {"color": OUTSIDE_COLOUR, "opacity": 0.55},
-    STILL: {"color": STILL_COLOUR},
-    MISSED: {
-        "filled": False,
-        "stroke": UNOWNED_COLOUR,
-        "strokeDash": [3, 2],
-        "strokeWidth": 1,
-        "fill": UNOWNED_COLOUR,
-        "fillOpacity": 0.22,
-    },
+#: One that is gone and still counted on is an outline; without a fill none could be pointed at.
+_HOLLOW: Mapping[str, Any] = {
+    "fill": UNOWNED_COLOUR,
+    "fillOpacity": 0,
+    "stroke": UNOWNED_COLOUR,
+    "strokeDash": [3, 2],
+    "strokeWidth": 1.2,
 }
+
+
+def _is_one_of(kinds: Iterable[str]) -> str:
+    return " || ".join(f"datum.what == '{what}'" for what in kinds)
 
 
 def _moments(canvas: Canvas, y: alt.Y, *kinds: str) -> alt.Chart:
     told = _told("lane:member", "what", "count:times", "at", "detail")
-    is_one = " || ".join(f"datum.what == '{what}'" for what in kinds)
-    marks = canvas.on("marks").transform_filter(is_one)
+    marks = canvas.on("marks").transform_filter(_is_one_of(kinds))
     return canvas.pointed_at(marks, _MOMENT, told).encode(x=canvas.x("at_ms"), y=y)
 
 

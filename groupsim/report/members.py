@@ -11,7 +11,7 @@ from attrs import define, evolve, field, frozen
 
 from simulation.events import EventKind, Kind, Row, WorldEventKind
 from simulation.folds.places import Handler, Member
-from simulation.folds.rosters import replaced_id
+from simulation.folds.rosters import Rosters, replaced_id
 
 __all__ = [
     "ABSENT",
@@ -24,6 +24,7 @@ __all__ = [
     "PRESENT",
     "STARTED",
     "STILL",
+    "STILL_OUTSIDE",
     "STOPPED",
     "Beats",
     "Mark",
@@ -33,10 +34,11 @@ __all__ = [
 
 #: What a consumer is at a time. One that is down without the group's knowing is missed by nobody
 #: until its session is over; a static member's place is kept for it meanwhile.
-PRESENT, OUTSIDE, STILL, MISSED = (
+PRESENT, OUTSIDE, STILL, STILL_OUTSIDE, MISSED = (
     "in the group",
     "not in the group",
     "stands still",
+    "stands still, not in the group",
     "down, still a member",
 )
 #: What a consumer is that is down and no member either; it is not told.
@@ -101,7 +103,7 @@ class _Life:
         if not self.is_running:
             return ABSENT if self.member_id is None else MISSED
         if self.is_paused:
-            return STILL
+            return STILL_OUTSIDE if self.member_id is None else STILL
         return OUTSIDE if self.member_id is None else PRESENT
 
 
@@ -109,10 +111,13 @@ class _Life:
 class MemberFold:
     """The lives of consumers, as rows tell.
 
-    What happens more often than once in `bucket_ms` is counted.
+    What happens more often than once in `bucket_ms` is counted. Whoever shows it rows shows them
+    to its `rosters` first.
     """
 
     bucket_ms: int
+    #: Who is a member by the log, and so after a load.
+    rosters: Rosters = field(factory=Rosters)
     #: How often consumers ended with an error and how often commits failed, by group and error.
     errors: Counter[tuple[str, str]] = field(factory=Counter, init=False)
     failed_commits: Counter[tuple[str, str]] = field(factory=Counter, init=False)
@@ -132,6 +137,7 @@ class MemberFold:
             WorldEventKind.CONSUMER_CRASHED: self._ends(CRASHED),
             WorldEventKind.CONSUMER_PAUSED: self._on_paused,
             WorldEventKind.CONSUMER_RESUMED: self._on_paused,
+            EventKind.GROUP_LOADED: self._on_loaded,
             EventKind.MEMBER_ADDED: self._on_member,
             EventKind.MEMBER_REPLACED: self._on_replaced,
             EventKind.MEMBER_REMOVED: self._on_removed,
@@ -199,6 +205,18 @@ class MemberFold:
 
     def _on_removed(self, row: Row) -> None:
         self._leave(row, row.member)
+
+    def _on_loaded(self, row: Row) -> None:
+        """Members are those that the log knows: some that were out are back, some are out."""
+        roster = self.rosters.of(row.group)
+        if not roster.is_certain:
+            return
+        ids = {client: member_id for member_id, client in roster.members.items()}
+        for member, life in self._lives.items():
+            if member.group == row.group:
+                self._turn(member, life, row.at_ms)
+                life.member_id = ids.get(member.client)
+                life.was = life.is_now()
 
     def _leave(self, row: Row, member_id: str | None) -> None:
         for member, life in self._lives.items():

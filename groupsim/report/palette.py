@@ -17,7 +17,6 @@ __all__ = [
     "LAG_COLOUR",
     "OUTSIDE_COLOUR",
     "STATE_COLOURS",
-    "STILL_COLOUR",
     "THEME",
     "UNOWNED_COLOUR",
     "member_colours",
@@ -32,7 +31,7 @@ _MEMBERS = (
 _DARKER = (1.0, 0.82, 0.91, 0.74)
 
 UNOWNED_COLOUR, DUAL_COLOUR = "#D81B2A", "#5B2A86"
-OUTSIDE_COLOUR, STILL_COLOUR = "#B9C0CA", "#4B5563"
+OUTSIDE_COLOUR = "#B9C0CA"
 #: What is drawn on a member's colour, which is light on every page.
 INK = "#16202C"
 #: A line that is seen on white and on black.

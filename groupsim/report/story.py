@@ -117,7 +117,7 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
     bucket_ms, peak_ms = (max(1, -(-end_ms // parts)) for parts in (MOMENTS, _PEAKS))
     ownership, lags, bands = OwnershipLanes(), LagCurves(), BandFold()
     members = MemberFold(bucket_ms)
-    handlers = by_kind((ownership, lags, bands, members))
+    handlers = by_kind((members.rosters, ownership, lags, bands, members))
     witness = Witness()
     is_small = len(recording) <= _ROWS_AT_HAND
     at_hand: list[Row] = []

@@ -16,8 +16,10 @@ from groupsim.report.members import (
     COMMITTED,
     CRASHED,
     MISSED,
+    OUTSIDE,
     PRESENT,
     STILL,
+    STILL_OUTSIDE,
     STOPPED,
     MemberFold,
 )
@@ -50,7 +52,7 @@ def beats_at(*times_ms: int) -> list[Row]:
 
 def told_of(rows: Sequence[Row]) -> MemberFold:
     fold = MemberFold(bucket_ms=10)
-    handlers = by_kind((fold,))
+    handlers = by_kind((fold.rosters, fold))
     for row in rows:
         for handle in handlers[row.kind]:
             handle(row)
@@ -118,6 +120,46 @@ def test_a_paused_member_stands_still_as_long_as_it_is_paused():
     still = [each for each in story_of(a_pause).member_stays if each.what == STILL]
 
     assert [(each.member.client, each.to_ms - each.from_ms) for each in still] == [("bea", 20_000)]
+
+
+def test_a_member_that_is_removed_while_it_stands_still_is_seen_to_be_out_of_the_group():
+    fold = told_of(
+        [
+            a_row(WorldEventKind.CONSUMER_STARTED, 0),
+            a_row(EventKind.MEMBER_ADDED, 1_000, member="ada-1"),
+            a_row(WorldEventKind.CONSUMER_PAUSED, 5_000),
+            a_row(EventKind.MEMBER_REMOVED, 9_000, member="ada-1"),
+            a_row(WorldEventKind.CONSUMER_RESUMED, 12_000),
+        ]
+    )
+
+    assert [(each.what, each.from_ms, each.to_ms) for each in fold.stays(13_000)] == [
+        (OUTSIDE, 0, 1_000),
+        (PRESENT, 1_000, 5_000),
+        (STILL, 5_000, 9_000),
+        (STILL_OUTSIDE, 9_000, 12_000),
+        (OUTSIDE, 12_000, 13_000),
+    ]
+
+
+def test_a_dead_member_that_a_load_brings_back_is_missed_again():
+    stable = {"client": None, "state": "Stable", "generation": 1}
+    fold = told_of(
+        [
+            a_row(EventKind.GROUP_CREATED, 0, client=None, state="Empty"),
+            a_row(WorldEventKind.CONSUMER_STARTED, 0),
+            a_row(EventKind.MEMBER_ADDED, 1_000, member="ada-1"),
+            a_row(EventKind.STATE_CHANGED, 2_000, **stable, count=1),
+            a_row(WorldEventKind.CONSUMER_CRASHED, 3_000),
+            # The log could not be told of it before its broker was gone.
+            a_row(EventKind.MEMBER_REMOVED, 9_000, member="ada-1"),
+            a_row(EventKind.GROUP_LOADED, 10_000, **stable, count=1),
+        ]
+    )
+
+    missed = [(each.from_ms, each.to_ms) for each in fold.stays(15_000) if each.what == MISSED]
+
+    assert missed == [(3_000, 9_000), (10_000, 15_000)]
 
 
 def test_a_crash_is_marked_where_it_happened():
