@@ -27,6 +27,7 @@ from groupsim.report.members import (
 )
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
 from groupsim.report.palette import (
+    CURVE_COLOUR,
     DUAL_COLOUR,
     INK,
     LAG_COLOUR,
@@ -321,7 +322,7 @@ def _commits(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
 def _crashes(canvas: Canvas, y: alt.Y, step: int) -> alt.Chart:
     size = max(12, min(70, step * 4))
     marked: alt.Chart = _moments(canvas, y, CRASHED, BROKEN).mark_point(
-        clip=True, shape=_A_CROSS, size=size, stroke=UNOWNED_COLOUR, strokeWidth=2
+        clip=True, shape=_A_CROSS, size=size, stroke=UNOWNED_COLOUR, strokeWidth=2, opacity=1
     )
     return marked
 
@@ -339,7 +340,7 @@ def lag_chart(canvas: Canvas) -> Chart:
     told = _told("lane:partition", "lag:records behind", "at")
     each = (
         canvas.pointed_at(canvas.on("lag"), _MOMENT, told)
-        .mark_line(clip=True, strokeWidth=0.8, color="#7C8694", opacity=0.6)
+        .mark_line(clip=True, strokeWidth=0.8, color=CURVE_COLOUR, opacity=0.6)
         .encode(x=x, y=y, detail="lane:N")
     )
     points = {"size": 14, "opacity": 0} if canvas.is_live else False

@@ -50,6 +50,11 @@
     };
   };
 
+  // A specification in the colours of the page: some that are clear on white are lost on black.
+  const coloured = (spec) => dark.matches
+    ? JSON.parse(JSON.stringify(spec), (_, value) => page.on_dark[value] || value)
+    : spec;
+
   const draw = async (slot) => {
     if (drawn.has(slot)) return;
     drawn.set(slot, null);
@@ -59,7 +64,7 @@
     // Vega marks the rows it is given, so each chart gets its own.
     for (const name of wanted) datasets[name] = frameOf(run, name).map((row) => ({ ...row }));
     datasets.focus = focus.get(run) || [];
-    const { view } = await vegaEmbed(slot, { ...spec, datasets }, {
+    const { view } = await vegaEmbed(slot, { ...coloured(spec), datasets }, {
       actions: chart === "card" ? false : { export: true, source: false, compiled: false, editor: false },
       config: look(),
       downloadFileName: `${page.runs[run].name}-${chart}`,

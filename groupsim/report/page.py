@@ -37,7 +37,7 @@ from groupsim.report.charts import (
     partitions_chart,
 )
 from groupsim.report.frames import Frame, Lanes, frames_of, lanes_in, lanes_of
-from groupsim.report.palette import STATE_COLOURS, THEME
+from groupsim.report.palette import ON_DARK, STATE_COLOURS, THEME
 from groupsim.report.story import RunStory, Told
 from simulation.scenarios.values import duration_text
 from simulation.sentences import counted, in_time, lasting
@@ -160,6 +160,7 @@ def _data(
         "ended_ms": lanes.ended_ms,
         "label_width": lanes.label_width,
         "theme": THEME,
+        "on_dark": ON_DARK,
         "charts": {name: _drawable(each) for name, each in shared.items()},
         "runs": [
             {

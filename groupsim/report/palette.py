@@ -12,9 +12,11 @@ from typing import Any
 from coordinator import GroupState
 
 __all__ = [
+    "CURVE_COLOUR",
     "DUAL_COLOUR",
     "INK",
     "LAG_COLOUR",
+    "ON_DARK",
     "OUTSIDE_COLOUR",
     "STATE_COLOURS",
     "THEME",
@@ -34,14 +36,21 @@ UNOWNED_COLOUR, DUAL_COLOUR = "#D81B2A", "#5B2A86"
 OUTSIDE_COLOUR = "#B9C0CA"
 #: What is drawn on a member's colour, which is light on every page.
 INK = "#16202C"
-#: A line that is seen on white and on black.
-LAG_COLOUR = "#3F83D6"
+#: A line that is seen on white and on black; the lines beside it are to be seen too.
+LAG_COLOUR, CURVE_COLOUR = "#3F83D6", "#7C8694"
 
 STATE_COLOURS: Mapping[str, str] = {
     GroupState.STABLE.value: "#9BCFB0",
     GroupState.PREPARING_REBALANCE.value: "#E8891C",
     GroupState.COMPLETING_REBALANCE.value: "#F6D02F",
     GroupState.EMPTY.value: "#B9C0CA",
+}
+
+#: What takes the place of colours that are too dark for a dark page.
+ON_DARK: Mapping[str, str] = {
+    UNOWNED_COLOUR: "#FF4D5B",
+    DUAL_COLOUR: "#A064E0",
+    CURVE_COLOUR: "#B4BECA",
 }
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"

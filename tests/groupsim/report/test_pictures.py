@@ -6,12 +6,19 @@ from base64 import b64encode
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
+import pytest
 import vl_convert
 from attrs import evolve
 
 from groupsim.report.charts import Canvas, members_chart, partitions_chart
 from groupsim.report.frames import lanes_of
-from groupsim.report.palette import DUAL_COLOUR, UNOWNED_COLOUR, member_colours
+from groupsim.report.palette import (
+    CURVE_COLOUR,
+    DUAL_COLOUR,
+    ON_DARK,
+    UNOWNED_COLOUR,
+    member_colours,
+)
 from groupsim.report.pictures import as_png, as_svg, charts_of, filled, picture
 from groupsim.report.png import smaller
 from groupsim.report.story import read_story
@@ -115,3 +122,20 @@ def test_fifty_members_have_colours_that_differ_from_their_neighbours_and_from_a
 
     assert all(one != other for one, other in pairwise(colours))
     assert not {UNOWNED_COLOUR, DUAL_COLOUR} & set(colours)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (each**2.2 for each in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colour", [UNOWNED_COLOUR, DUAL_COLOUR, CURVE_COLOUR])
+def test_what_is_wrong_is_clear_on_white_and_on_black(colour):
+    assert contrast(colour, "#FFFFFF") > 3
+    assert contrast(ON_DARK[colour], "#11161D") > 3
