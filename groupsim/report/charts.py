@@ -242,7 +242,8 @@ def partitions_chart(canvas: Canvas) -> Chart:
     )
     return canvas.finished(
         "Partitions",
-        "colour: its reader; red: nobody; violet: two at once; blank: nobody yet",
+        "colour: its reader; red: nobody; violet: two at once;"
+        " blank: nobody yet, or the run is over",
         owned,
         unowned,
         dual,

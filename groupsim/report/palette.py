@@ -1,7 +1,7 @@
 """Colours that can be told apart, by most eyes, on light and on dark pages.
 
 Members have light colours and what is wrong has dark, saturated ones, so they differ in lightness
-and not in hue alone. The light ones are mostly Paul Tol's.
+and not in hue alone. Some of the light ones are Paul Tol's.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ __all__ = [
     "member_colours",
 ]
 
-#: Neighbours in this list are far apart: assignors give neighbours to neighbours.
+#: Neighbours in this list are far apart: assignors give neighbours to neighbours. None is near red
+#: or violet, which have a meaning.
 _MEMBERS = (
-    *("#77AADD", "#EEDD88", "#44BB99", "#C3B1E1", "#BBCC33"),
-    *("#E8B088", "#FFC3D0", "#99DDFF", "#AAAA44"),
+    *("#77AADD", "#EEDD88", "#44BB99", "#E8B088", "#CBDD4A"),
+    *("#B8E6C8", "#D9B84A", "#99DDFF", "#8CAA5A"),
 )
 #: With each lap through the list, colours are so much darker, so members nine apart differ too.
 _DARKER = (1.0, 0.82, 0.91, 0.74)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import colorsys
+import math
 from base64 import b64encode
 from itertools import pairwise
 from xml.etree import ElementTree as ET
@@ -124,9 +126,20 @@ def test_fifty_members_have_colours_that_differ_from_their_neighbours_and_from_a
     assert not {UNOWNED_COLOUR, DUAL_COLOUR} & set(colours)
 
 
+def test_no_member_has_a_colour_that_might_be_called_red_pink_or_violet():
+    colours = set(member_colours([f"pod-{n}" for n in range(50)]).values())
+
+    # Degrees on the wheel: what is wrong is between 230 and 360.
+    hues = [
+        360 * colorsys.rgb_to_hsv(*(int(each[at : at + 2], 16) / 255 for at in (1, 3, 5)))[0]
+        for each in colours
+    ]
+    assert all(15 < hue < 230 for hue in hues)
+
+
 def luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (each**2.2 for each in parts)
+    red, green, blue = (math.pow(each, 2.2) for each in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
