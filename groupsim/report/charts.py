@@ -130,7 +130,8 @@ class Canvas:
 
     def y(self, lanes: Sequence[str], step: int) -> alt.Y:
         """Lanes, each with its name where there is room for it."""
-        shown = lanes[:: max(1, -(-_LABEL_HEIGHT // step))]
+        # An odd number of lanes from one to the next: often old and new ones take turns.
+        shown = lanes[:: -(-_LABEL_HEIGHT // step) | 1] if step < _LABEL_HEIGHT else lanes
         # Without a margin, rounding may put the first lane outside, and Vega leaves out its name.
         inner, outer = (0.12, 0.06) if step >= _ROOMY else (0, 0)
         return alt.Y(

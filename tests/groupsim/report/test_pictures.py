@@ -50,6 +50,16 @@ def test_every_lane_has_its_name_beside_it_down_to_the_first():
     assert set(names) <= set(texts_of(svg))
 
 
+def test_where_old_and_new_ones_take_turns_some_of_both_have_their_names():
+    names = [name for n in range(50) for name in (f"pod-{n}", f"pod-{n}-v2")]
+    lanes = evolve(lanes_of([story_of(a_death)]), members=names, clients=names)
+
+    chart = members_chart(Canvas(lanes=lanes, width=300, is_live=False))
+    shown = set(names) & set(texts_of(as_svg(filled(chart, {}, lanes))))
+
+    assert {name.endswith("-v2") for name in shown} == {True, False}
+
+
 def test_long_names_have_the_room_that_they_need():
     name = "a-very-long-name-of-a-pod-in-a-cluster"
     lanes = evolve(lanes_of([story_of(a_death)]), partitions=[name], members=[], clients=[])

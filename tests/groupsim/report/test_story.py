@@ -312,6 +312,19 @@ def test_a_partition_goes_from_hand_to_hand_in_the_order_of_its_owners():
     assert lane == [(OWNED, ("ada",)), (UNOWNED, ()), (OWNED, ("bea",))]
 
 
+def test_members_of_all_runs_have_their_colours_before_those_of_one():
+    surge = story_of(a_death)
+    stays = [
+        evolve(stay, member=Member("checkout", client))
+        for stay in surge.member_stays[:1]
+        for client in ("pod-1", "pod-1-v2", "pod-2", "pod-2-v2")
+    ]
+    surge = evolve(surge, member_stays=stays)
+    usual = evolve(surge, member_stays=[stays[0], stays[2]])
+
+    assert lanes_of([surge, usual]).clients == ["pod-1", "pod-2", "pod-1-v2", "pod-2-v2"]
+
+
 def test_names_are_in_the_order_of_people():
     assert sorted(["pod-10", "pod-2", "a", "pod-1"], key=natural) == [
         *("a", "pod-1", "pod-2", "pod-10")
