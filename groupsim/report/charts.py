@@ -43,6 +43,10 @@ Chart = alt.LayerChart
 
 #: A lane that is lower than this has no room for marks inside it.
 _ROOMY = 7
+#: What a lane with room has of its height; the rest is between it and the next.
+_LANE = 0.88
+#: Stretches that are shorter than such a part of the run are drawn as wide as a line.
+_SHORT = 600
 #: Labels need so much room from one to the next.
 _LABEL_HEIGHT = 13
 _HOUR_MS = 3_600_000
@@ -133,7 +137,7 @@ class Canvas:
         # An odd number of lanes from one to the next: often old and new ones take turns.
         shown = lanes[:: -(-_LABEL_HEIGHT // step) | 1] if step < _LABEL_HEIGHT else lanes
         # Without a margin, rounding may put the first lane outside, and Vega leaves out its name.
-        inner, outer = (0.12, 0.06) if step >= _ROOMY else (0, 0)
+        inner, outer = (1 - _LANE, (1 - _LANE) / 2) if step >= _ROOMY else (0, 0)
         return alt.Y(
             "lane:N",
             title=None,
@@ -232,22 +236,31 @@ def partitions_chart(canvas: Canvas) -> Chart:
 
     def layer(kind: str) -> alt.Chart:
         stays = canvas.on("ownership").transform_filter(f"datum.kind == '{kind}'")
-        return canvas.pointed_at(stays, _STRETCH, told).encode(x=x, x2="to_ms:T", y=y)
+        return canvas.pointed_at(stays, _STRETCH, told).encode(x=x, y=y)
 
     colour = alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None)
-    owned = layer(OWNED).mark_rect(clip=True).encode(color=colour)
-    # What is shorter than a pixel is still there: an outline has a width of its own.
-    unowned, dual = (
-        layer(kind).mark_rect(clip=True, color=colour, stroke=colour, strokeWidth=0.6)
-        for kind, colour in ((UNOWNED, UNOWNED_COLOUR), (DUAL, DUAL_COLOUR))
-    )
+    owned = layer(OWNED).mark_rect(clip=True).encode(x2="to_ms:T", color=colour)
+    # What is shorter than a pixel would be a mixture with the colours beside it.
+    short = f"datum.to_ms - datum.from_ms < {canvas.lanes.ended_ms / _SHORT}"
+    size = step * _LANE if step >= _ROOMY else step
+    # Most of a pixel wherever it begins; where all is small, many would hide what is between them.
+    width = 1.5 if canvas.is_live else 1
+    wrong: list[alt.Chart] = []
+    for kind, shade in ((UNOWNED, UNOWNED_COLOUR), (DUAL, DUAL_COLOUR)):
+        wrong.append(layer(kind).mark_rect(clip=True, color=shade).encode(x2="to_ms:T"))
+        wrong.append(
+            layer(kind)
+            .transform_filter(short)
+            .mark_tick(
+                clip=True, orient="vertical", thickness=width, size=size, color=shade, opacity=1
+            )
+        )
     return canvas.finished(
         "Partitions",
         "colour: its reader; red: nobody; violet: two at once;"
         " blank: nobody yet, or the run is over",
         owned,
-        unowned,
-        dual,
+        *wrong,
         height=min(step * len(lanes), canvas.height_max) if canvas.is_small else step * len(lanes),
     )
 

@@ -20,8 +20,8 @@ Frame = list[dict[str, Any]]
 #: The lane of what is wrong around the groups.
 FAULTS = "faults"
 _NOBODY = "nobody"
-#: So many ticks side by side still let a member's colour be seen.
-_TICKS = 300
+#: So many ticks side by side still let a member's colour be seen, on a phone too.
+_TICKS = 100
 #: Room for the names of lanes: a letter is about so wide, and no more than this is given.
 _LETTER, _LABEL_MAX, _LABEL_MIN = 6, 170, 60
 

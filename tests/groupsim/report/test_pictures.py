@@ -14,6 +14,7 @@ from attrs import evolve
 
 from groupsim.report.charts import Canvas, members_chart, partitions_chart
 from groupsim.report.frames import lanes_of
+from groupsim.report.ownership import UNOWNED
 from groupsim.report.palette import (
     CURVE_COLOUR,
     DUAL_COLOUR,
@@ -91,6 +92,21 @@ def test_a_consumer_that_only_others_have_has_no_lane():
 
 def test_a_gap_is_red_in_the_picture():
     assert UNOWNED_COLOUR in as_svg(picture([story_of(a_death)]))
+
+
+def test_a_gap_that_is_shorter_than_a_pixel_has_the_width_of_a_line():
+    story = story_of(a_death)
+    (gap, *_) = [stay for stay in story.ownership if stay.kind == UNOWNED]
+    moment = evolve(gap, from_ms=30_000, to_ms=30_001)
+
+    charts = dict(charts_of(evolve(story, ownership=[moment])))
+
+    widths = [
+        float(each.get("d", "").split("h")[1].split("v")[0])
+        for each in ET.fromstring(as_svg(charts["partitions"])).iter(f"{SVG}path")  # noqa: S314 - ours
+        if each.get("fill") == UNOWNED_COLOUR
+    ]
+    assert max(widths) == 1
 
 
 def test_a_picture_can_be_a_png():
