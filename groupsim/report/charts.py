@@ -279,7 +279,7 @@ def members_chart(canvas: Canvas) -> Chart:
     colour = alt.Color("who:N", scale=_member_scale(canvas.lanes), legend=None)
     lives = [
         layer(PRESENT, STILL).mark_rect(clip=True).encode(color=colour),
-        layer(OUTSIDE, STILL_OUTSIDE).mark_rect(clip=True, color=OUTSIDE_COLOUR, opacity=0.55),
+        layer(OUTSIDE, STILL_OUTSIDE).mark_rect(clip=True, color=OUTSIDE_COLOUR),
         layer(MISSED).mark_rect(clip=True, **_HOLLOW),
         # Whether the group still counts on one that stands still is told by what is behind the bar.
         layer(STILL, STILL_OUTSIDE).mark_rule(clip=True, color=INK, strokeWidth=step * 0.5),

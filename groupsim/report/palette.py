@@ -28,13 +28,13 @@ __all__ = [
 #: or violet, which have a meaning.
 _MEMBERS = (
     *("#77AADD", "#EEDD88", "#44BB99", "#E8B088", "#CBDD4A"),
-    *("#B8E6C8", "#D9B84A", "#99DDFF", "#8CAA5A"),
+    *("#86D5FA", "#D9B84A", "#8FD9A0", "#8CAA5A"),
 )
 #: With each lap through the list, colours are so much darker, so members nine apart differ too.
 _DARKER = (1.0, 0.82, 0.91, 0.74)
 
 UNOWNED_COLOUR, DUAL_COLOUR = "#D81B2A", "#5B2A86"
-OUTSIDE_COLOUR = "#B9C0CA"
+OUTSIDE_COLOUR = "#B5B8BC"
 #: What is drawn on a member's colour, which is light on every page.
 INK = "#16202C"
 #: A line that is seen on white and on black; the lines beside it are to be seen too.
@@ -47,10 +47,11 @@ STATE_COLOURS: Mapping[str, str] = {
     GroupState.EMPTY.value: "#B9C0CA",
 }
 
-#: What takes the place of colours that are too dark for a dark page.
+#: What takes the place of colours that are too dark or too light for a dark page.
 ON_DARK: Mapping[str, str] = {
     UNOWNED_COLOUR: "#FF4D5B",
     DUAL_COLOUR: "#A064E0",
+    OUTSIDE_COLOUR: "#6B7076",
     CURVE_COLOUR: "#B4BECA",
 }
 
