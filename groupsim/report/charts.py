@@ -355,19 +355,22 @@ def lag_chart(canvas: Canvas) -> Chart:
     told = _told("lane:partition", "lag:records behind", "at")
     each = (
         canvas.pointed_at(canvas.on("lag"), _MOMENT, told)
-        .mark_line(clip=True, strokeWidth=0.8, color=CURVE_COLOUR, opacity=0.6)
+        .mark_line(clip=True, strokeWidth=0.8, strokeJoin="round", color=CURVE_COLOUR, opacity=0.6)
         .encode(x=x, y=y, detail="lane:N")
     )
     points = {"size": 14, "opacity": 0} if canvas.is_live else False
     worst = (
         canvas.pointed_at(canvas.on("worst"), _MOMENT, told)
         # A line can be pointed at by its points only, which nobody sees.
-        .mark_line(clip=True, strokeWidth=1.6, point=points, color=LAG_COLOUR)
+        # A pointed join would be higher than the peak it stands on.
+        .mark_line(clip=True, strokeWidth=1.6, strokeJoin="round", point=points, color=LAG_COLOUR)
         .encode(x=x, y=y, detail="group:N")
     )
+    of_each = " of each group" if len(lanes.groups) > 1 else ""
     return canvas.finished(
         "Lag, in records",
-        "blue: the partition that is furthest behind; grey: single partitions",
+        f"blue: the partition{of_each} that is furthest behind; grey: single partitions;"
+        " counted from its reader's position (not the commit), as soon as there is one",
         each,
         worst,
         height=110,

@@ -28,6 +28,8 @@ MOMENTS = 1_200
 #: The greatest lag is told of longer moments: a group that goes between 0 and 1 all the time would
 #: be a block of colour, and no line.
 _PEAKS = 400
+#: With more steps than this a stair is a slope.
+_STEPS = 150
 #: So many curves can be told apart in a chart; of more partitions, those that were furthest behind.
 CURVES_MAX = 8
 #: Of more rebalances than this, only the longest are explained.
@@ -114,8 +116,10 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
     """Read a run directory; one that is not whole raises `RunDirectoryError`."""
     recording = read_recording(run)
     end_ms = _end_of(recording)
-    bucket_ms, peak_ms = (max(1, -(-end_ms // parts)) for parts in (MOMENTS, _PEAKS))
-    ownership, lags, bands = OwnershipLanes(), LagCurves(), BandFold()
+    bucket_ms, peak_ms, step_ms = (
+        max(1, -(-end_ms // parts)) for parts in (MOMENTS, _PEAKS, _STEPS)
+    )
+    ownership, lags, bands = OwnershipLanes(), LagCurves(step_ms=step_ms), BandFold()
     members = MemberFold(bucket_ms)
     handlers = by_kind((members.rosters, ownership, lags, bands, members))
     witness = Witness()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groupsim.report.lag_curves import LagCurves, Peak, peaks, thinned
 from simulation.folds.places import by_kind
@@ -50,3 +53,58 @@ def test_a_single_record_is_a_step_and_no_slope():
     rises = [after[0] - before[0] for before, after in pairwise(points) if after[1] > before[1]]
     assert rises
     assert max(rises) == 1
+
+
+def test_records_that_come_one_by_one_while_nobody_reads_are_a_stair():
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=1, records_per_s=0.1)
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("30s")
+    sim.pause("ada")
+    sim.run_for("60s")
+    fold = LagCurves(step_ms=100)
+    handlers = by_kind((fold,))
+    for row in sim.events:
+        for handle in handlers.get(row.kind, ()):
+            handle(row)
+
+    (points,) = fold.curves(90_000).values()
+
+    assert points[-1][1] > 4
+    assert all(
+        after[0] - before[0] == 1
+        for before, after in pairwise(points)
+        if after[1] > before[1] and before[0] >= 30_000
+    )
+
+
+def height_at(line: list[Peak], at_ms: int) -> float:
+    for before, after in pairwise(line):
+        if before.at_ms <= at_ms <= after.at_ms:
+            share = (at_ms - before.at_ms) / max(1, after.at_ms - before.at_ms)
+            return before.lag + (after.lag - before.lag) * share
+    return line[-1].lag
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(1, 12), st.integers(0, 20)), min_size=1, max_size=12),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_the_line_of_peaks_lies_below_no_curve_and_has_its_height(drawn):
+    curves = {
+        Place("g", "orders", n): list(
+            zip(accumulate(gap for gap, _ in each), (lag for _, lag in each), strict=True)
+        )
+        for n, each in enumerate(drawn)
+    }
+
+    line = peaks(curves, 10)
+
+    points = [point for each in curves.values() for point in each]
+    assert max(peak.lag for peak in line) == max(lag for _, lag in points)
+    assert all(before.at_ms <= after.at_ms for before, after in pairwise(line))
+    along = [point for point in points if line[0].at_ms <= point[0] <= line[-1].at_ms]
+    assert all(height_at(line, at_ms) >= lag - 1e-9 for at_ms, lag in along)
