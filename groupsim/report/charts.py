@@ -7,12 +7,13 @@ same in the browser. All have one time axis, and a window on it that can be move
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any, Literal
 
 import altair as alt
 from attrs import frozen
 
-from groupsim.report.frames import FAULTS, Lanes
+from groupsim.report.frames import SCRIPT, Lanes
 from groupsim.report.lag_curves import LAG_WORTH_A_LOOK
 from groupsim.report.members import (
     BROKEN,
@@ -54,6 +55,8 @@ _HOUR_MS = 3_600_000
 _LEGEND_WIDTH = 420
 #: The window is moved by dragging; the wheel alone scrolls the page.
 _ZOOM_EVENT = "wheel![event.ctrlKey || event.metaKey]"
+#: A letter below a title is about so wide.
+_LETTER = 5
 _A_CROSS = "M-1,-1L1,1M1,-1L-1,1"
 
 _SECONDS = "format(toNumber(datum.value) / 1000, ',') + ' s'"
@@ -170,8 +173,14 @@ class Canvas:
             layer=[first, *rest, focus, axis],
             width=self.width,
             height=height,
-            title=alt.TitleParams(title, subtitle=[subtitle] if subtitle else alt.Undefined),
+            title=alt.TitleParams(title, subtitle=self._lines(subtitle)),
         )
+
+    def _lines(self, words: str) -> list[str]:
+        """Words in lines that are no wider than the chart; a page breaks them itself."""
+        if self.width == "container":
+            return [words]
+        return wrap(words, self.width // _LETTER)
 
 
 _STRETCH = {
@@ -189,10 +198,13 @@ def _told(*fields: str) -> list[alt.Tooltip]:
 
 
 def groups_chart(canvas: Canvas) -> Chart:
-    """The state of each group over time, and what was wrong around it."""
-    lanes = [*canvas.lanes.groups, *([FAULTS] if canvas.lanes.has_faults else [])]
+    """The state of each group over time, and what was wrong or was changed around it."""
+    has_script = canvas.lanes.has_script
+    lanes = [*canvas.lanes.groups, *([SCRIPT] if has_script else [])]
     step = 18 if len(lanes) <= 3 else 13  # noqa: PLR2004 - a few have more room
     x, y = canvas.x("from_ms"), canvas.y(lanes, step)
+    shown = [state for state in STATE_COLOURS if state in canvas.lanes.states]
+    legend = alt.Legend(columns=canvas.legend_columns, values=shown)
     told = _told("lane:group", "state", "rebalance", "generation", "members", "began", "lasted")
     states = (
         canvas.pointed_at(canvas.on("states"), _STRETCH, told)
@@ -204,22 +216,45 @@ def groups_chart(canvas: Canvas) -> Chart:
             color=alt.Color(
                 "state:N",
                 scale=alt.Scale(domain=list(STATE_COLOURS), range=list(STATE_COLOURS.values())),
-                legend=alt.Legend(columns=canvas.legend_columns) if canvas.has_legend else None,
+                legend=legend if canvas.has_legend else None,
             ),
         )
     )
     busy = states.transform_filter("datum.rebalance !== null").mark_rect(
         clip=True, strokeWidth=0.8, stroke=STATE_COLOURS["PreparingRebalance"]
     )
-    told = _told("what:fault", "began", "ended", "lasted")
-    faults = (
-        canvas.pointed_at(canvas.on("faults"), _STRETCH, told)
-        .mark_rect(clip=True, color=UNOWNED_COLOUR, opacity=0.75, stroke=UNOWNED_COLOUR)
-        .encode(x=x, x2="to_ms:T", y=y)
-    )
     return canvas.finished(
-        "Group state", "", states, busy, faults, height=step * len(lanes), has_labels=False
+        "Group state",
+        "blank: there is no such group"
+        + ("; below it, red: something is wrong, blue: something is changed" * has_script),
+        states,
+        busy,
+        *_script(canvas, y, step),
+        height=step * len(lanes),
+        has_labels=False,
     )
+
+
+def _script(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
+    """What was wrong for a while, and what was changed at a moment."""
+
+    def layer(condition: str, told: list[alt.Tooltip]) -> alt.Chart:
+        rows = canvas.on("faults").transform_filter(condition)
+        return canvas.pointed_at(rows, _STRETCH, told).encode(x=canvas.x("from_ms"), y=y)
+
+    return [
+        layer("datum.to_ms > datum.from_ms", _told("what:fault", "began", "ended", "lasted"))
+        .mark_rect(clip=True, color=UNOWNED_COLOUR, opacity=0.75, stroke=UNOWNED_COLOUR)
+        .encode(x2="to_ms:T"),
+        layer("datum.to_ms == datum.from_ms", _told("what:change", "began:at")).mark_tick(
+            clip=True,
+            orient="vertical",
+            thickness=3,
+            size=step * _LANE,
+            color=LAG_COLOUR,
+            opacity=1,
+        ),
+    ]
 
 
 def _member_scale(lanes: Lanes) -> alt.Scale:

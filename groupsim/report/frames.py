@@ -13,12 +13,12 @@ from groupsim.report.story import RunStory, natural
 from simulation.measures import Member, Place
 from simulation.sentences import listed
 
-__all__ = ["FAULTS", "Frame", "Lanes", "frames_of", "lanes_in", "lanes_of"]
+__all__ = ["SCRIPT", "Frame", "Lanes", "frames_of", "lanes_in", "lanes_of"]
 
 Frame = list[dict[str, Any]]
 
-#: The lane of what is wrong around the groups.
-FAULTS = "faults"
+#: The lane of what is wrong around the groups, and of what is changed there.
+SCRIPT = "script"
 _NOBODY = "nobody"
 #: So many ticks side by side still let a member's colour be seen, on a phone too.
 _TICKS = 100
@@ -35,7 +35,9 @@ class Lanes:
     members: Sequence[str]
     #: Every consumer's name, for colours.
     clients: Sequence[str]
-    has_faults: bool
+    has_script: bool
+    #: The states that a group was in.
+    states: Sequence[str]
     ended_ms: int
     lag_max: int
 
@@ -73,7 +75,8 @@ def lanes_of(runs: Sequence[RunStory]) -> Lanes:
         ],
         members=[member_lane(each, is_many=is_many) for each in in_order],
         clients=_in_order_of_colours(runs, [each.client for each in in_order]),
-        has_faults=any(run.troubles for run in runs),
+        has_script=any(run.troubles for run in runs),
+        states=sorted({stay.state for run in runs for stay in run.states}),
         ended_ms=max((run.ended_ms for run in runs), default=0),
         lag_max=max(
             (peak.lag for run in runs for line in run.worst.values() for peak in line), default=0
@@ -113,7 +116,7 @@ def frames_of(run: RunStory, lanes: Lanes) -> dict[str, Frame]:
     return {
         "states": _states(run),
         "faults": [
-            {"lane": FAULTS, "what": each.what, "from_ms": each.from_ms, "to_ms": each.to_ms}
+            {"lane": SCRIPT, "what": each.what, "from_ms": each.from_ms, "to_ms": each.to_ms}
             for each in run.troubles
         ],
         "ownership": [

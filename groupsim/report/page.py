@@ -242,15 +242,18 @@ def _facts(run: RunStory, group: str) -> Iterator[tuple[str, str]]:
 
 
 def _faults(run: RunStory) -> Iterator[str]:
-    """What was wrong around the groups, and when: a red stretch does not say it by itself."""
+    """What was wrong or changed around the groups, and when: a red stretch does not say it."""
     for each in run.troubles[:_FAULTS_MAX]:
-        yield f"{each.what}, from {in_time(each.from_ms)} {_until(each, run.ended_ms)}"
+        yield f"{each.what}, {_when(each, run.ended_ms)}"
     if (more := len(run.troubles) - _FAULTS_MAX) > 0:
         yield f"and {counted(more, 'other')}"
 
 
-def _until(trouble: Trouble, ended_ms: int) -> str:
-    return "to the end" if trouble.to_ms >= ended_ms else f"to {in_time(trouble.to_ms)}"
+def _when(trouble: Trouble, ended_ms: int) -> str:
+    if trouble.to_ms == trouble.from_ms:
+        return f"at {in_time(trouble.from_ms)}"
+    until = "the end" if trouble.to_ms >= ended_ms else in_time(trouble.to_ms)
+    return f"from {in_time(trouble.from_ms)} to {until}"
 
 
 def _told_rebalance(told: Told) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coordinator import GroupState
+from groupsim.report.bands import NO_COORDINATOR
 
 __all__ = [
     "CURVE_COLOUR",
@@ -45,6 +46,7 @@ STATE_COLOURS: Mapping[str, str] = {
     GroupState.PREPARING_REBALANCE.value: "#E8891C",
     GroupState.COMPLETING_REBALANCE.value: "#F6D02F",
     GroupState.EMPTY.value: "#B9C0CA",
+    NO_COORDINATOR: "#5B6470",
 }
 
 #: What takes the place of colours that are too dark or too light for a dark page.

@@ -129,17 +129,18 @@ def test_what_came_of_an_expectation_is_written_as_in_the_summary():
     assert "(it was 1,991.941)" in page([evolve(story, run_file=run_file)])
 
 
-def test_faults_are_told_in_words_too():
+def test_what_a_script_does_is_told_in_words_too():
     troubles = [
         Trouble(what="broker 1 is down", from_ms=10_000, to_ms=20_500),
         Trouble(what="broker 2 is down", from_ms=12_000, to_ms=story_of(a_death).ended_ms),
+        Trouble(what="topic orders has 12 partitions", from_ms=15_000, to_ms=15_000),
     ]
 
     html = page([evolve(story_of(a_death), troubles=troubles)])
 
     assert (
-        "faults: broker 1 is down, from 10.0 s to 20.5 s; broker 2 is down, from 12.0 s to the end"
-        in html
+        "script: broker 1 is down, from 10.0 s to 20.5 s; broker 2 is down, from 12.0 s to the end;"
+        " topic orders has 12 partitions, at 15.0 s" in html
     )
 
 

@@ -109,6 +109,15 @@ def test_a_gap_that_is_shorter_than_a_pixel_has_the_width_of_a_line():
     assert max(widths) == 1
 
 
+def test_words_in_a_picture_are_no_wider_than_their_chart():
+    spec = picture([story_of(a_death), story_of(a_pause)])
+
+    charts = [chart for column in spec["concat"] for chart in column["vconcat"]]
+    lines = [line for chart in charts for line in chart["title"].get("subtitle", ())]
+    assert len(lines) > len(charts)
+    assert max(map(len, lines)) <= 66
+
+
 def test_a_picture_can_be_a_png():
     (_, groups), *_ = charts_of(story_of(a_death))
 
