@@ -102,6 +102,10 @@ class Canvas:
         """How high each lane is."""
         return max(1, min(most, self.height_max // max(1, len(lanes))))
 
+    def more(self, words: str) -> str:
+        """Words that a page has room for, and a picture has not."""
+        return words if self.is_live else ""
+
     def x(self, field: str) -> alt.X:
         """A time, on the axis that `finished` gives a chart."""
         return alt.X(f"{field}:T", title=None, scale=alt.Scale(type="utc"))
@@ -225,8 +229,10 @@ def groups_chart(canvas: Canvas) -> Chart:
     )
     return canvas.finished(
         "Group state",
-        "blank: there is no such group"
-        + ("; below it, red: something is wrong, blue: something is changed" * has_script),
+        canvas.more(
+            "blank: there is no such group"
+            + "; below it, red: something is wrong, blue: something is changed" * has_script
+        ),
         states,
         busy,
         *_script(canvas, y, step),
@@ -404,8 +410,10 @@ def lag_chart(canvas: Canvas) -> Chart:
     of_each = " of each group" if len(lanes.groups) > 1 else ""
     return canvas.finished(
         "Lag, in records",
-        f"blue: the partition{of_each} that is furthest behind; grey: single partitions;"
-        " counted from its reader's position (not the commit), as soon as there is one",
+        f"blue: the partition{of_each} that is furthest behind; grey: single partitions"
+        + canvas.more(
+            "; counted from its reader's position (not the commit), as soon as there is one"
+        ),
         each,
         worst,
         height=110,
