@@ -160,18 +160,43 @@
     }
   });
 
-  const observer = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (isIntersecting) {
-        visible.add(target);
-        if (drawn.has(target)) catchUp(target);
-        else draw(target);
-      } else visible.delete(target);
-    }
-    settle();
-  }, { rootMargin: "200px" });
+  // Paper shows all of the page, and waits for nobody: what is out of sight is drawn when there is time.
+  const whenIdle = window.requestIdleCallback || ((act) => setTimeout(act, 200));
+  let isResting = true;
+  const drawRest = async () => {
+    const next = slots.find((slot) => !drawn.has(slot));
+    isResting = !next;
+    if (isResting) return;
+    await draw(next);
+    whenIdle(drawRest);
+  };
+  const beginRest = () => {
+    if (!isResting) return;
+    isResting = false;
+    whenIdle(drawRest);
+  };
+  const drawAll = () => slots.forEach((slot) => (drawn.has(slot) ? catchUp(slot) : draw(slot)));
+  addEventListener("beforeprint", drawAll);
+  matchMedia("print").addEventListener("change", ({ matches }) => { if (matches) drawAll(); });
+
   follow();
-  slots.forEach((slot) => observer.observe(slot));
+  if (window.IntersectionObserver) {
+    const observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) {
+          visible.add(target);
+          if (drawn.has(target)) catchUp(target);
+          else draw(target);
+        } else visible.delete(target);
+      }
+      settle();
+      beginRest();
+    }, { rootMargin: "200px" });
+    slots.forEach((slot) => observer.observe(slot));
+  } else {
+    slots.forEach((slot) => visible.add(slot));
+    drawAll();
+  }
   dark.addEventListener("change", () => {
     for (const slot of slots) {
       const chart = drawn.get(slot);
@@ -180,5 +205,6 @@
       drawn.delete(slot);
       if (visible.has(slot)) draw(slot);
     }
+    beginRest();
   });
 })();

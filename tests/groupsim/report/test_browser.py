@@ -216,3 +216,39 @@ def test_a_rebalance_leads_to_its_place_in_the_charts(browser, files):
         assert from_ms < last.rebalance.started_ms < last.rebalance.ended_ms < to_ms
         assert to_ms - from_ms < 10_000
         assert visit.page.url.endswith(f"#run-0-rebalance-{last.number}")
+
+
+def test_charts_that_nobody_has_scrolled_to_are_on_paper_too(browser, files):
+    with Visit(browser, files["two"]) as visit:
+        charts = visit.page.locator(".chart")
+
+        visit.page.wait_for_function(
+            "() => [...document.querySelectorAll('.chart')].every(each => each.dataset.state)"
+        )
+
+        assert charts.count() == charts.locator("canvas").count()
+
+
+def test_a_link_to_a_run_leads_to_what_the_toolbar_does_not_hide(browser, files):
+    with Visit(browser, files["two"]) as visit:
+        visit.page.set_viewport_size({"width": 1280, "height": 600})
+        visit.page.locator(".card a").last.click()
+        visit.page.wait_for_function("() => location.hash === '#run-1' && scrollY > 0")
+
+        heading, toolbar = (
+            visit.page.locator(each).bounding_box() for each in ("#run-1 h2", ".toolbar")
+        )
+
+        assert heading is not None
+        assert toolbar is not None
+        assert heading["y"] >= toolbar["y"] + toolbar["height"]
+
+
+def test_the_button_of_a_chart_is_below_the_toolbar(browser, files):
+    with Visit(browser, files["one"]) as visit:
+        layers = visit.page.evaluate(
+            "() => ['.toolbar', '.chart summary']"
+            ".map(each => Number(getComputedStyle(document.querySelector(each)).zIndex))"
+        )
+
+        assert layers[0] > layers[1]
