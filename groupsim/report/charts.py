@@ -328,7 +328,15 @@ def members_chart(canvas: Canvas) -> Chart:
     told = _told("lane:member", "count:heartbeats", "began", "ended")
     beats = (
         canvas.pointed_at(canvas.on("beats"), _STRETCH, told)
-        .mark_rule(clip=True, color=INK, opacity=0.55, strokeWidth=1.2, strokeDash=[1, 3])
+        # Dots are ends of dashes without a length: so a heartbeat by itself is seen too.
+        .mark_rule(
+            clip=True,
+            color=INK,
+            opacity=0.65,
+            strokeWidth=1.2,
+            strokeCap="square",
+            strokeDash=[0.1, 3.9],
+        )
         .encode(x=x, x2="to_ms:T", y=y)
     )
     is_roomy = step >= _ROOMY
