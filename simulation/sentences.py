@@ -59,10 +59,10 @@ class Names:
 
 
 def in_time(ms: int) -> str:
-    """A point in time: "12.1 s", "102.009 s"; of a long run "62 h 5 m 0.003 s"."""
+    """A point in time: "12.1 s", "1,102.009 s"; of a long run "62 h 5 m 0.003 s"."""
     hours, rest_ms = divmod(ms, _HOUR_MS)
     minutes, rest_ms = divmod(rest_ms, _MINUTE_MS) if hours else (0, rest_ms)
-    whole, rest = f"{rest_ms / _SECOND_MS:.3f}".split(".")
+    whole, rest = f"{rest_ms / _SECOND_MS:,.3f}".split(".")
     seconds = f"{whole}.{rest.rstrip('0') or '0'} s"
     return f"{hours} h {minutes} m {seconds}" if hours else seconds
 
