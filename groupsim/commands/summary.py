@@ -15,7 +15,7 @@ from coordinator import GroupState
 from groupsim.commands.results import GroupFigures, groups_of
 from groupsim.commands.voice import Voice
 from simulation.liveness import Liveness
-from simulation.measures import MEASURES, Number, Rebalance
+from simulation.measures import MEASURES, Death, Measures, Number, Rebalance
 from simulation.moments import Moment
 from simulation.scenarios import RunResult, Scenario
 from simulation.scenarios.results import Failure
@@ -27,6 +27,12 @@ _REBALANCES_MAX = 10
 #: Of more causes than this, the most frequent are told.
 _CAUSES_MAX = 3
 _NONE = "none"
+#: What a table has where there was nothing to measure.
+NOTHING = "-"
+#: More digits than this are never shown, and so much of a number may be left away.
+_DIGITS_MAX, _HIDDEN_MAX = 9, 0.002
+#: Lengths of what need not happen at all: none of 0 s would be the best of all.
+_OF_EVENTS = ("rebalance_s", "detection_s")
 _REBALANCES = "rebalances"
 #: On a narrower page the words of a rebalance stand under its numbers.
 _WIDE = 80
@@ -51,7 +57,7 @@ def comparison(results: Sequence[RunResult]) -> Table:
     for result in results:
         table.add_column(result.variant, justify="right", overflow="fold")
     for name in MEASURES:
-        table.add_row(name, *(number(result.figures()[name]) for result in results))
+        table.add_row(name, *(figure_text(result.measures, name) for result in results))
         if name == _WORST_HIDES_THE_REST:
             sums = [sum(result.measures.values(name).values()) for result in results]
             table.add_row(f"sum({name})", *map(number, sums))
@@ -59,11 +65,24 @@ def comparison(results: Sequence[RunResult]) -> Table:
     return table
 
 
+def has_figure(measures: Measures, name: str) -> bool:
+    """Whether anything happened that a measure could tell of."""
+    return name not in _OF_EVENTS or bool(measures.values(name))
+
+
+def figure_text(measures: Measures, name: str) -> str:
+    """A run's own figure as a table shows it."""
+    return number(measures.figure(name)) if has_figure(measures, name) else NOTHING
+
+
 def number(value: Number) -> str:
-    """A figure as a table shows it."""
+    """A figure as a table shows it: three digits, and more where these would hide much of it."""
     if not isinstance(value, float):
         return f"{value:,}"
-    return f"{value:,.3f}"
+    digits = 3
+    while digits < _DIGITS_MAX and abs(round(value, digits) - value) > abs(value) * _HIDDEN_MAX:
+        digits += 1
+    return f"{value:,.{digits}f}"
 
 
 def _print_run(voice: Voice, result: RunResult) -> None:
@@ -106,10 +125,22 @@ def facts_of(group: GroupFigures) -> Iterator[tuple[str, str]]:
     yield "duplicates", _records(group.by_cause(measures.duplicates))
     yield "lost", _records(group.by_cause(measures.lost))
     yield "lag", _lag(group)
-    deaths = group.values("detection_s")
-    if deaths:
-        yield "deaths", f"{len(deaths)}, noticed after {_said(max(deaths.values()))} at most"
+    if deaths := group.values("detection_s"):
+        yield "deaths", _deaths(deaths)
     yield "commits", _commits(group)
+
+
+def _deaths(seconds: Mapping[Death, Number]) -> str:
+    """How many members died, and how long the group counted on them."""
+    noticed = [each for death, each in seconds.items() if death.removed_ms is not None]
+    open_ones = [each for death, each in seconds.items() if death.removed_ms is None]
+    told = []
+    if noticed:
+        told.append(f"noticed after {_said(max(noticed))}{' at most' if len(noticed) > 1 else ''}")
+    if open_ones:
+        count = f"{len(open_ones)} " if noticed else ""
+        told.append(f"{count}not noticed for {_said(max(open_ones))} up to the end")
+    return f"{len(seconds)}, {'; '.join(told)}"
 
 
 def _failed(failures: Sequence[Failure]) -> str:
@@ -187,10 +218,13 @@ def _said(seconds: Number) -> str:
 def _records(by_cause: Mapping[str, int]) -> str:
     if not by_cause:
         return _NONE
+    total = counted(sum(by_cause.values()), "record")
+    if len(by_cause) == 1:
+        return f"{total} because {next(iter(by_cause))}"
     told = [f"{records:,} because {cause}" for cause, records in by_cause.items()]
-    more = len(told) - _CAUSES_MAX
-    rest = f"; and {counted(more, 'cause')} more" if more > 0 else ""
-    return f"{counted(sum(by_cause.values()), 'record')}: {'; '.join(told[:_CAUSES_MAX])}{rest}"
+    if rest := list(by_cause.values())[_CAUSES_MAX:]:
+        told[_CAUSES_MAX:] = [f"{sum(rest):,} for {counted(len(rest), 'other cause')}"]
+    return f"{total}: {'; '.join(told)}"
 
 
 def _lag(group: GroupFigures) -> str:
