@@ -15,7 +15,7 @@ from pathlib import Path
 
 from groupsim.commands.scenarios import load
 from groupsim.commands.shipped import shipped
-from groupsim.report.answers import brief, figures_that_differ
+from groupsim.report.figures import brief, figures_that_differ
 from groupsim.report.pictures import as_png, picture
 from groupsim.report.story import RunStory, read_story
 

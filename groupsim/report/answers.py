@@ -5,190 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
-
-from groupsim.commands.summary import number
+from groupsim.report.figures import (
+    FEARED,
+    LATER,
+    SUM,
+    UNREAD,
+    WORDS,
+    differ,
+    figure,
+    figures_asked_for,
+    figures_that_differ,
+    in_seconds,
+    value_of,
+)
+from groupsim.report.members import BROKEN
 from groupsim.report.story import RunStory
-from simulation.measures import MEASURES, Number, figure_of
+from simulation.measures import Number
 from simulation.sentences import counted, listed
 
-__all__ = [
-    "Figure",
-    "brief",
-    "figure",
-    "figure_names",
-    "figures_of_one",
-    "figures_that_differ",
-    "headline",
-    "verdict",
-]
+__all__ = ["headline", "verdict"]
 
-#: The worst partition says little of what all of them went through.
-_SUM = "sum(unowned_s)"
-#: So many numbers tell runs apart at a glance.
-_GLANCE = 3
-#: What people ask for first; of those that say nearly the same, one is enough.
-_ASKED_FOR = (
-    ("lost",),
-    (_SUM, "unowned_s"),
-    ("duplicates",),
-    ("rebalances",),
-    ("lag_s", "lag"),
-    ("moved",),
-    ("rebalance_s",),
-    ("detection_s",),
-    ("commits_refused",),
-    ("dual_s",),
-)
-#: What people want to know of even if it is the same everywhere.
-_FEARED = ("lost", "duplicates")
-#: What has no meaning where nothing was written, and what is said then.
-_OF_RECORDS = ("lost", "duplicates", "lag", "lag_s")
+#: So many numbers are told in sentences where they tell runs apart, and so many that are asked for.
+_SAID, _SAID_IF_ASKED_FOR = 3, 4
+#: What is said where nothing was written.
 _NO_RECORDS = "No record was written: none could be lost, processed twice or late."
-#: A number tells runs apart if the least is smaller than the greatest by this share of it.
-_APART = 0.1
 #: More runs than this are counted, not listed.
 _LISTED_MAX = 3
-_TEN, _HUNDRED, _HOUR_S = 10, 100, 3_600
-
-
-@frozen
-class _Words:
-    """How people say a number: what it counts, if anything but seconds, and what that is about."""
-
-    noun: str
-    about: str
-    #: A sentence's beginning with the number in it, and what is said where it is zero.
-    some: str
-    none: str
-
-
-# fmt: off
-
-#: How each number is said.
-_WORDS = {
-    _SUM:              _Words("", "unowned in all", "Partitions had no owner for {} in all",
-                              "No partition was without an owner once it had one"),
-    "unowned_s":       _Words("", "unowned at worst",
-                              "The worst partition had no owner for {}",
-                              "No partition was without an owner once it had one"),
-    "dual_s":          _Words("", "with two readers at worst",
-                              "The worst partition had two readers at once for {}",
-                              "No partition had two readers at once"),
-    "rebalances":      _Words("rebalance", "", "It took {}",
-                              "There was no rebalance"),
-    "rebalance_s":     _Words("", "longest rebalance", "The longest rebalance took {}",
-                              "No rebalance took any time"),
-    "moved":           _Words("partition", "moved", "Rebalances moved {}",
-                              "No partition moved"),
-    "duplicates":      _Words("record", "processed again", "Processed more than once: {}",
-                              "Nothing was processed twice"),
-    "lost":            _Words("record", "lost", "Lost: {}",
-                              "Nothing was lost"),
-    "lag":             _Words("record", "behind at worst", "The worst partition was {} behind",
-                              "No partition was behind"),
-    "lag_s":           _Words("", "late at worst", "The oldest record waited {}",
-                              "No record waited"),
-    "detection_s":     _Words("", "until a death was noticed", "A death went unnoticed for {}",
-                              "No member died unnoticed"),
-    "commits_refused": _Words("commit", "refused", "The coordinator refused {}",
-                              "No commit was refused"),
-    "commits_per_s":   _Words("commit", "a second", "The group made {} a second",
-                              "Nothing was committed"),
-}
-
-# fmt: on
-
-
-@frozen
-class Figure:
-    """A number under its name, as text: exactly, and as people say it."""
-
-    name: str
-    meaning: str
-    value: str
-    #: Rounded, with the unit of time if it has one.
-    said: str
-    #: What it is a number of, in a word or three.
-    about: str
-
-
-def figure_names() -> list[str]:
-    """The measures of a run in the order of the summary, with the sum that stands beside one."""
-    names = list(MEASURES)
-    names.insert(names.index("unowned_s") + 1, _SUM)
-    return names
-
-
-def figures_of_one(run: RunStory) -> list[str]:
-    """The measures that say something of a run: without records, none of what becomes of them."""
-    return [name for name in figure_names() if run.has_records or name not in _OF_RECORDS]
-
-
-def figure(run: RunStory, name: str) -> Figure:
-    """One number of a run."""
-    meaning = MEASURES["unowned_s" if name == _SUM else name].meaning
-    value = _value(run, name)
-    words = _WORDS[name]
-    noun = "" if not words.noun else words.noun if value == 1 else f"{words.noun}s"
-    return Figure(
-        name=name,
-        meaning=f"{meaning}; all partitions together" if name == _SUM else meaning,
-        value=number(value),
-        said=_rounded(value) if noun else _seconds(value),
-        about=" ".join(filter(None, (noun, words.about))),
-    )
-
-
-def brief(run: RunStory, names: Sequence[str]) -> str:
-    """Some numbers of a run in a line: "352 s unowned in all, 41 rebalances"."""
-    figures = [figure(run, name) for name in names]
-    return ", ".join(f"{each.said} {each.about}" for each in figures)
-
-
-def _value(run: RunStory, name: str) -> Number:
-    if name == _SUM:
-        return figure_of("sum", run.measures.values("unowned_s").values())
-    return run.measures.figure(name)
-
-
-def _seconds(value: Number) -> str:
-    """A length of time as precise as anybody needs it."""
-    if value >= _TEN * _HOUR_S:
-        return f"{value / _HOUR_S:,.0f} h"
-    if 0 < value < 1:
-        return f"{value * 1_000:.0f} ms"
-    return f"{_rounded(value)} s"
-
-
-def _rounded(value: Number) -> str:
-    if not isinstance(value, float) or value == 0:
-        return f"{value:,.0f}"
-    return f"{value:,.0f}" if value >= _HUNDRED else f"{value:.1f}"
-
-
-def figures_that_differ(runs: Sequence[RunStory]) -> list[str]:
-    """The three numbers to look at first: those that differ, in the order in which people ask."""
-    differing: list[str] = []
-    alike: list[str] = []
-    for family in _ASKED_FOR:
-        known = [name for name in family if _spread(runs, name) > _APART]
-        (differing if known else alike).append(known[0] if known else family[0])
-    return [*differing, *alike][:_GLANCE]
-
-
-def _spread(runs: Sequence[RunStory], name: str) -> float:
-    values = [_value(run, name) for run in runs]
-    most = max(values)
-    return (most - min(values)) / most if most else 0.0
 
 
 def headline(runs: Sequence[RunStory]) -> list[str]:
     """The answer in sentences: of one run what it cost, of several who did best and worst."""
     if len(runs) == 1:
         return _headline_of_one(runs[0])
-    apart = [name for name in figures_that_differ(runs) if _spread(runs, name) > _APART]
-    feared = [name for name in _FEARED if name not in apart]
+    apart = _worth_saying(runs)
+    feared = [name for name in FEARED if name not in apart]
     return [
         *(_compared(runs, name) for name in apart),
         *([] if apart else ["They hardly differ."]),
@@ -199,30 +49,57 @@ def headline(runs: Sequence[RunStory]) -> list[str]:
     ]
 
 
+def _worth_saying(runs: Sequence[RunStory]) -> list[str]:
+    """What tells these runs apart, most wanted first."""
+    asked = figures_asked_for(runs)
+    names = figures_that_differ(runs, _SAID_IF_ASKED_FOR)
+    return [
+        name for n, name in enumerate(names) if differ(runs, name) and (n < _SAID or name in asked)
+    ]
+
+
 def _headline_of_one(run: RunStory) -> list[str]:
-    measures = run.measures
-    unowned = measures.values("unowned_s")
+    unowned = run.measures.values("unowned_s")
     worst = max(unowned, key=unowned.__getitem__, default=None)
     if worst is None or not unowned[worst]:
-        gaps = f"{_WORDS[_SUM].none}."
+        gaps = f"{WORDS[SUM].none}."
     else:
-        gaps = f"{worst} had no owner for {_seconds(unowned[worst])}, the worst of all partitions"
-        gaps += f"; all together {_seconds(_value(run, _SUM))}."
-    rebalances = _said(run, "rebalances")
-    if measures.rebalances:
-        rebalances += f", the longest {_seconds(_value(run, 'rebalance_s'))}"
+        gaps = f"{worst} had no owner for {in_seconds(unowned[worst])} in all"
+        if len(unowned) > 1:
+            gaps += f", the worst of all partitions; all {len(unowned)} together"
+            gaps += f" {in_seconds(value_of(run, SUM) or 0)}"
+        gaps += "."
+    told = (SUM, "unowned_s", "rebalances", "rebalance_s", LATER, *FEARED)
     names = [
-        *(_FEARED if run.has_records else ()),
-        *(name for name in ("lag_s", "detection_s") if _value(run, name)),
+        *(FEARED if run.has_records else ()),
+        *(name for name in _more_of_one(run) if name not in told and value_of(run, name)),
     ]
     return [
         gaps,
-        f"{rebalances}.",
-        *(f"{_said(run, name)}." for name in names),
+        _rebalances_of_one(run),
+        *(f"{_said(run, name, [run])}." for name in names),
         *([] if run.has_records else [_NO_RECORDS]),
         *_unfinished([run]),
         *_broken([run]),
     ]
+
+
+def _more_of_one(run: RunStory) -> list[str]:
+    """What is told of a run if there is any of it, beside what always is."""
+    return list(dict.fromkeys((UNREAD, "lag_s", "detection_s", *figures_asked_for([run]))))
+
+
+def _rebalances_of_one(run: RunStory) -> str:
+    """The start of a group is a rebalance too, and no trouble: it waits for its first members."""
+    if not run.measures.rebalances:
+        return f"{WORDS['rebalances'].none}."
+    count = sum(len(run.measures.rebalances_of(group)[1:]) for group in run.groups)
+    if not count:
+        return "There was no rebalance after the start."
+    longest = in_seconds(value_of(run, LATER) or 0)
+    if count == 1:
+        return f"There was 1 rebalance after the start, which took {longest}."
+    return f"There were {count:,} rebalances after the start, the longest {longest}."
 
 
 def _feared(runs: Sequence[RunStory], names: Sequence[str]) -> list[str]:
@@ -232,34 +109,66 @@ def _feared(runs: Sequence[RunStory], names: Sequence[str]) -> list[str]:
     return [_compared(runs, name) for name in names]
 
 
-def _said(run: RunStory, name: str) -> str:
-    words = _WORDS[name]
-    return words.some.format(_counted(run, name)) if _value(run, name) else words.none
+def _said(run: RunStory, name: str, runs: Sequence[RunStory]) -> str:
+    words = WORDS[name]
+    if not value_of(run, name):
+        return words.none
+    return words.some.format(_counted(run, name), partitions=_partitions(runs))
+
+
+def _partitions(runs: Sequence[RunStory]) -> str:
+    """What a sum is over."""
+    counts = {len(run.measures.values("unowned_s")) for run in runs}
+    return counted(counts.pop(), "partition") if len(counts) == 1 else "all partitions"
 
 
 def _counted(run: RunStory, name: str) -> str:
     """A number with what it counts: "41 rebalances", "3.2 s"."""
     each = figure(run, name)
-    noun = _WORDS[name].noun
+    noun = WORDS[name].noun
     return f"{each.said} {each.about.split()[0]}" if noun else each.said
 
 
+# --- several runs ---
+
+
 def _compared(runs: Sequence[RunStory], name: str) -> str:
-    """Who had least and who had most of it; those that have the same are named together."""
-    by_value: dict[str, list[RunStory]] = {}
-    for run in sorted(runs, key=lambda each: _value(each, name)):
-        by_value.setdefault(_counted(run, name), []).append(run)
-    least, *between = by_value.values()
-    said = _said(least[0], name)
-    is_none = not _value(least[0], name)
-    if not between:
-        return f"{said} in any of them." if is_none else f"{said} in each of them."
-    *between, most = between
-    best = "the fewest" if _WORDS[name].noun else "the least"
+    """Who had least and who had most of it; those that have the same are named together.
+
+    Of what people fear, whoever had any is named.
+    """
+    groups = _by_value(runs, name)
+    said = _said(groups[0][0], name, runs)
+    has_none = not value_of(groups[0][0], name)
+    if len(groups) == 1:
+        if len(groups[0]) < len(runs):
+            return f"{said} with {_names(groups[0], runs)}."
+        return f"{said} in any of them." if has_none else f"{said} in each of them."
+    least, *between, most = groups
+    the_most = ", the most" if between else ""
+    if has_none and not WORDS[name].noun:
+        worst = f"{_said(most[0], name, runs)} with {_names(most, runs)}{the_most}"
+        return f"{worst}; not at all with {_least(least, runs, name)}."
+    is_merit = between and not has_none and not _is_flawed(least, runs, name)
+    best = "the fewest" if WORDS[name].noun else "the least"
+    others = [
+        f"{_counted(each[0], name)} with {_names(each, runs)}"
+        for each in [*(between if name in FEARED else ()), most]
+    ]
     return (
-        f"{said} with {_names(least, runs)}{f', {best}' if between and not is_none else ''};"
-        f" {_counted(most[0], name)} with {_names(most, runs)}{', the most' if between else ''}."
+        f"{said} with {_least(least, runs, name)}{f', {best}' if is_merit else ''};"
+        f" {listed(others)}{the_most}."
     )
+
+
+def _by_value(runs: Sequence[RunStory], name: str) -> list[list[RunStory]]:
+    """Runs that have the same of it, least first; those that have nothing to tell are left out."""
+    values = {run.name: value_of(run, name) for run in runs}
+    known = [run for run in runs if values[run.name] is not None]
+    found: dict[str, list[RunStory]] = {}
+    for run in sorted(known, key=lambda each: values[each.name] or 0):
+        found.setdefault(_counted(run, name), []).append(run)
+    return list(found.values())
 
 
 def _names(some: Sequence[RunStory], runs: Sequence[RunStory]) -> str:
@@ -269,9 +178,39 @@ def _names(some: Sequence[RunStory], runs: Sequence[RunStory]) -> str:
     return listed([run.name for run in sorted(some, key=runs.index)])
 
 
+def _least(some: Sequence[RunStory], runs: Sequence[RunStory], name: str) -> str:
+    """Those that have least of it, and what little of it is no merit for."""
+    if len(some) > _LISTED_MAX or name in FEARED:
+        return _names(some, runs)
+    flaws = {run.name: _flaw(run, runs) for run in sorted(some, key=runs.index)}
+    return listed([f"{each} ({flaw})" if flaw else each for each, flaw in flaws.items()])
+
+
+def _is_flawed(some: Sequence[RunStory], runs: Sequence[RunStory], name: str) -> bool:
+    """Whether it is no merit of these runs to have least of it."""
+    if name in FEARED:
+        return False
+    return any(_flaw(run, runs) or _is_unfinished(run) for run in some)
+
+
+def _flaw(run: RunStory, runs: Sequence[RunStory]) -> str:
+    """What a run paid for its other numbers: records that it lost, consumers that ended."""
+    if _lost(run) > min(map(_lost, runs)):
+        return f"which lost {_counted(run, 'lost')}"
+    return "where consumers failed" if run.errors else ""
+
+
+def _lost(run: RunStory) -> Number:
+    return value_of(run, "lost") or 0
+
+
+def _is_unfinished(run: RunStory) -> bool:
+    return any(not each.ended_in for each in run.measures.rebalances)
+
+
 def _unfinished(runs: Sequence[RunStory]) -> Iterator[str]:
     """Who did not come to rest: few rebalances and few moves are no merit then."""
-    found = [run for run in runs if any(not each.ended_in for each in run.measures.rebalances)]
+    found = [run for run in runs if _is_unfinished(run)]
     if not found:
         return
     if len(runs) == 1:
@@ -289,10 +228,17 @@ def _broken(runs: Sequence[RunStory]) -> Iterator[str]:
         by_error: Counter[str] = Counter()
         for (_, error), count in run.errors.items():
             by_error[error] += count
-        told = listed([f"{counted(n, 'time')} with {error}" for error, n in by_error.items()])
+        told = listed([f"{_ended(run, error, n)} with {error}" for error, n in by_error.items()])
         if told:
-            where = f"With {run.name}, consumers" if len(runs) > 1 else "Consumers"
-            yield f"{where} ended {told}."
+            yield f"With {run.name}, {told}." if len(runs) > 1 else f"{told}."
+
+
+def _ended(run: RunStory, error: str, times: int) -> str:
+    """How many consumers ended with an error, and how often if somebody started them again."""
+    marks = [each for each in run.marks if each.what == BROKEN and each.detail.startswith(error)]
+    count = len({each.member for each in marks}) or times
+    often = f" {counted(times, 'time')}" if times > count else ""
+    return f"{counted(count, 'consumer')} ended{often}"
 
 
 def _failures(runs: Sequence[RunStory]) -> Iterator[str]:

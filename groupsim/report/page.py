@@ -20,14 +20,7 @@ from markupsafe import Markup
 
 from groupsim.commands.results import GroupFigures
 from groupsim.commands.summary import facts_of, holder_of, number
-from groupsim.report.answers import (
-    figure,
-    figure_names,
-    figures_of_one,
-    figures_that_differ,
-    headline,
-    verdict,
-)
+from groupsim.report.answers import headline, verdict
 from groupsim.report.bands import Trouble
 from groupsim.report.charts import (
     CHARTS,
@@ -35,6 +28,13 @@ from groupsim.report.charts import (
     Chart,
     charts_worth_drawing,
     partitions_chart,
+)
+from groupsim.report.figures import (
+    figure,
+    figure_names,
+    figures_of_one,
+    figures_that_differ,
+    unrefused,
 )
 from groupsim.report.frames import Frame, Lanes, frames_of, lanes_in, lanes_of
 from groupsim.report.palette import ON_DARK, STATE_COLOURS, THEME
@@ -230,15 +230,16 @@ def _expected(each: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(run: RunStory, group: str) -> Iterator[tuple[str, str]]:
-    """What the summary says of a group, and the errors that its consumers met.
-
-    A commit may fail without the coordinator's refusal: the consumer itself knows better.
-    """
+    """What the summary says of a group, and the errors that only its consumers met."""
     yield from facts_of(GroupFigures(group, run.measures))
-    for name, errors in (("commits failed", run.failed_commits), ("fatal errors", run.errors)):
-        told = [f"{count:,} {error}" for (where, error), count in errors.items() if where == group]
-        if told:
-            yield name, ", ".join(told)
+    if failed := unrefused(run, group):
+        yield "commits failed", f"without a refusal: {_by_error(failed)}"
+    if fatal := {error: n for (where, error), n in run.errors.items() if where == group}:
+        yield "fatal errors", _by_error(fatal)
+
+
+def _by_error(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {error}" for error, count in counts.items())
 
 
 def _faults(run: RunStory) -> Iterator[str]:
@@ -273,6 +274,6 @@ def _told_rebalance(told: Told) -> dict[str, Any]:
 
 
 def _table(runs: Sequence[RunStory]) -> Iterator[tuple[str, str, list[str]]]:
-    for name in figure_names():
+    for name in figure_names(runs):
         figures = [figure(run, name) for run in runs]
         yield name, figures[0].meaning, [each.value for each in figures]

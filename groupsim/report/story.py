@@ -10,6 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupsim.report.bands import BandFold, StateStay, Trouble
+from groupsim.report.growth import GrowthFold, waits_ms
 from groupsim.report.lag_curves import LAG_WORTH_A_LOOK, LagCurves, Peak, Point, peaks, thinned
 from groupsim.report.members import Beats, Mark, MemberFold, MemberStay
 from groupsim.report.ownership import OwnershipLanes, Stay
@@ -77,6 +78,8 @@ class RunStory:
     #: How often consumers ended with an error and how often commits failed, by group and error.
     errors: Mapping[tuple[str, str], int] = field(factory=dict)
     failed_commits: Mapping[tuple[str, str], int] = field(factory=dict)
+    #: How long each partition that was added waited for its first reader.
+    first_reads_s: Mapping[Place, float] = field(factory=dict)
 
     @property
     def outcome(self) -> Mapping[str, Any]:
@@ -120,8 +123,8 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
         max(1, -(-end_ms // parts)) for parts in (MOMENTS, _PEAKS, _STEPS)
     )
     ownership, lags, bands = OwnershipLanes(), LagCurves(step_ms=step_ms), BandFold()
-    members = MemberFold(bucket_ms)
-    handlers = by_kind((members.rosters, ownership, lags, bands, members))
+    members, growth = MemberFold(bucket_ms), GrowthFold()
+    handlers = by_kind((members.rosters, ownership, lags, bands, members, growth))
     witness = Witness()
     is_small = len(recording) <= _ROWS_AT_HAND
     at_hand: list[Row] = []
@@ -135,6 +138,7 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
             listener(row.at_ms, end_ms)
     measures = witness.measures()
     curves = lags.curves(end_ms)
+    stays = ownership.stays(end_ms)
     return RunStory(
         name=recording.run_file.variant or recording.run_file.run or run.name,
         path=run,
@@ -145,7 +149,7 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
         rebalances=_told(at_hand if is_small else recording, witness, measures),
         states=bands.states(end_ms),
         troubles=bands.troubles(end_ms),
-        ownership=ownership.stays(end_ms),
+        ownership=stays,
         member_stays=members.stays(end_ms),
         marks=members.marks(),
         beats=members.beats(),
@@ -154,6 +158,9 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
         has_records=lags.has_records,
         errors=members.errors,
         failed_commits=members.failed_commits,
+        first_reads_s={
+            place: ms / 1_000 for place, ms in waits_ms(growth.added_ms, stays, end_ms).items()
+        },
     )
 
 

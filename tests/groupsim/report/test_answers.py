@@ -6,9 +6,17 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from groupsim.report.answers import brief, figures_of_one, figures_that_differ, headline
+from groupsim.report.answers import headline
+from groupsim.report.figures import (
+    brief,
+    figure,
+    figures_of_one,
+    figures_that_differ,
+    value_of,
+)
+from groupsim.report.members import BROKEN, Mark
 from groupsim.report.story import RunStory
-from simulation.measures import Place, Tally
+from simulation.measures import Member, Place, Tally
 from tests.groupsim.report.stories import story_of
 from tests.groupsim.runs import a_death, a_ghost
 
@@ -49,34 +57,37 @@ def test_the_answer_of_one_run_begins_with_its_worst_partition():
     first, second, *_ = headline([story_of(a_death)])
 
     assert first == (
-        "orders-2 of checkout had no owner for 45.4 s, the worst of all partitions;"
-        " all together 137 s."
+        "orders-2 of checkout had no owner for 45.4 s in all, the worst of all partitions;"
+        " all 6 together 137 s."
     )
-    assert second == "It took 2 rebalances, the longest 6.0 s."
+    assert second == "There was 1 rebalance after the start, which took 3.0 s."
 
 
 def test_of_several_runs_the_best_and_the_worst_are_named():
     assert told({"eager": 1_204.2, "surge": 138.787, "static": 415.0}) == (
-        "Partitions had no owner for 139 s in all with surge, the least;"
+        "Partitions had no owner for 139 s, summed over 1 partition, with surge, the least;"
         " 1,204 s with eager, the most."
     )
 
 
 def test_two_runs_need_no_word_for_least_and_most():
     assert told({"eager": 12.34, "static": 0.5}) == (
-        "Partitions had no owner for 500 ms in all with static; 12.3 s with eager."
+        "Partitions had no owner for 500 ms, summed over 1 partition, with static;"
+        " 12.3 s with eager."
     )
 
 
 def test_runs_that_have_the_same_are_named_together():
     assert told({"a": 30.0, "b": 0.0, "c": 10.0, "d": 0.0}) == (
-        "No partition was without an owner once it had one with b and d; 30.0 s with a, the most."
+        "Partitions had no owner for 30.0 s, summed over 1 partition, with a, the most;"
+        " not at all with b and d."
     )
 
 
 def test_many_that_have_the_same_are_counted():
     assert told({"a": 30.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}) == (
-        "No partition was without an owner once it had one with 4 of the 5; 30.0 s with a."
+        "Partitions had no owner for 30.0 s, summed over 1 partition, with a;"
+        " not at all with 4 of the 5."
     )
 
 
@@ -96,10 +107,10 @@ def test_a_run_that_did_not_hold_is_named():
     assert headline([a_run("a"), failed]) == [*ALIKE, "b: 1 of 1 expectation failed."]
 
 
-def a_rebalance(run: RunStory, ended_in: str | None) -> RunStory:
-    """The run with one rebalance that ended in this state, or did not end."""
+def a_rebalance(run: RunStory, ended_in: str | None, *, times: int = 1) -> RunStory:
+    """The run with so many rebalances that ended in this state, or did not end."""
     first = evolve(story_of(a_death).measures.rebalances[0], ended_in=ended_in)
-    return evolve(run, measures=evolve(run.measures, rebalances=(first,)))
+    return evolve(run, measures=evolve(run.measures, rebalances=(first,) * times))
 
 
 def test_a_run_that_ends_within_a_rebalance_is_named():
@@ -129,6 +140,10 @@ def test_weeks_are_told_in_hours():
     assert told({"a": 5_184_000.0, "b": 3.0}).endswith("; 1,440 h with a.")
 
 
+def test_a_sum_of_hours_has_the_unit_of_those_beside_it():
+    assert told({"a": 61_234.0, "b": 332.0}).endswith("; 61,234 s with a.")
+
+
 def test_of_several_runs_those_numbers_come_first_that_differ():
     names = figures_that_differ([story_of(a_death), story_of(a_ghost)])
 
@@ -140,8 +155,8 @@ def test_of_several_runs_those_numbers_come_first_that_differ():
 def test_some_numbers_of_a_run_fit_into_a_line():
     run = a_run("a", unowned_s=351.974, lost=1)
 
-    assert brief(run, ["sum(unowned_s)", "rebalances", "lost"]) == (
-        "352 s unowned in all, 0 rebalances, 1 record lost"
+    assert brief(run, ["unowned_s", "rebalances", "lost"]) == (
+        "352 s unowned at worst, 0 rebalances with the start, 1 record lost"
     )
 
 
@@ -159,6 +174,95 @@ def test_consumers_that_ended_with_an_error_are_told_of():
     broken = evolve(a_run("b"), errors={("checkout", "FencedInstanceIdException"): 2})
 
     assert headline([a_run("a"), broken])[-1] == (
-        "With b, consumers ended 2 times with FencedInstanceIdException."
+        "With b, 2 consumers ended with FencedInstanceIdException."
     )
-    assert headline([broken])[-1] == "Consumers ended 2 times with FencedInstanceIdException."
+    assert headline([broken])[-1] == "2 consumers ended with FencedInstanceIdException."
+
+
+def test_a_consumer_that_ended_again_and_again_is_one_consumer():
+    ends = [
+        Mark(
+            member=Member("checkout", "ada"),
+            what=BROKEN,
+            at_ms=at_ms,
+            detail="FencedInstanceIdException, FENCED_INSTANCE_ID",
+        )
+        for at_ms in (10_000, 20_000)
+    ]
+    broken = evolve(a_run("b"), errors={("checkout", "FencedInstanceIdException"): 2}, marks=ends)
+
+    assert headline([broken])[-1] == "1 consumer ended 2 times with FencedInstanceIdException."
+
+
+def test_everybody_who_lost_records_is_named():
+    lost = {"a": 0, "b": 3, "c": 40, "d": 40, "e": 500}
+
+    first, *_ = headline([a_run(name, lost=records) for name, records in lost.items()])
+
+    assert first == (
+        "Nothing was lost with a; 3 records with b, 40 records with c and d and"
+        " 500 records with e, the most."
+    )
+
+
+def test_what_the_expectations_name_comes_first():
+    expected = [{"text": "commits_refused == 2", "figure": 2, "holds": True}]
+    refused = {Member("checkout", "ada"): {"UNKNOWN_MEMBER_ID": 2}}
+    first, second = a_run("a", unowned_s=3.0, expectations=expected), a_run("b")
+    measures = evolve(second.measures, commits_refused=refused)
+    runs = [first, evolve(second, measures=measures)]
+
+    assert figures_that_differ(runs)[:2] == ["commits_refused", "sum(unowned_s)"]
+    assert headline(runs)[0] == "No commit was refused with a; 2 commits with b."
+
+
+def test_little_of_something_is_no_merit_of_a_run_that_lost_records():
+    runs = [
+        a_run("a", unowned_s=1.0, lost=7),
+        a_run("b", unowned_s=2.0),
+        a_run("c", unowned_s=3.0),
+    ]
+
+    assert headline(runs)[1] == (
+        "Partitions had no owner for 1.0 s, summed over 1 partition, with a (which lost 7"
+        " records); 3.0 s with c, the most."
+    )
+
+
+def test_few_rebalances_are_no_merit_where_consumers_failed():
+    broken = evolve(a_run("a"), errors={("checkout", "FencedInstanceIdException"): 1})
+    runs = [a_rebalance(a_run(name), "Stable", times=times) for name, times in (("b", 2), ("c", 3))]
+
+    assert headline([a_rebalance(broken, "Stable"), *runs])[0] == (
+        "It took 1 rebalance, the start included, with a (where consumers failed);"
+        " 3 rebalances with c, the most."
+    )
+
+
+def test_how_long_nobody_noticed_a_death_is_not_told_where_nobody_died():
+    quiet, dead = a_run("a"), evolve(a_run("b"), measures=story_of(a_death).measures)
+
+    assert value_of(quiet, "detection_s") is None
+    assert figure(quiet, "detection_s").value == "-"
+    assert not any("noticed" in said for said in headline([quiet, evolve(quiet, name="c")]))
+    assert "A death went unnoticed for 42.0 s." in headline([dead])
+
+
+def test_the_wait_of_new_partitions_is_told():
+    place = Place("checkout", "orders", 5)
+    late, early = (
+        evolve(a_run(name), first_reads_s={place: seconds})
+        for name, seconds in (("a", 240.0), ("b", 3.0))
+    )
+
+    assert headline([late, early])[0] == (
+        "A new partition waited 3.0 s for its first reader with b; 240 s with a."
+    )
+    assert "A new partition waited 240 s for its first reader." in headline([late])
+
+
+def test_the_meaning_of_a_number_says_of_what_it_is():
+    run = a_run("a")
+
+    assert figure(run, "lag").meaning.endswith("; the worst partition")
+    assert figure(run, "sum(unowned_s)").meaning.endswith("all partitions together")

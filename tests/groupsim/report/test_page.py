@@ -13,7 +13,7 @@ from groupsim.report.bands import Trouble
 from groupsim.report.ownership import OWNED, UNOWNED, Stay
 from groupsim.report.page import page
 from groupsim.report.story import read_story
-from simulation.measures import Place
+from simulation.measures import Member, Place
 from tests.groupsim.report.stories import WICKED, a_wicked_directory, story_of
 from tests.groupsim.runs import a_death, a_pause
 
@@ -166,3 +166,22 @@ def test_a_page_of_a_large_deploy_is_smaller_than_five_megabytes():
     large = evolve(story, ownership=stays, ended_ms=900_000)
 
     assert len(page([large] * 3).encode()) < 5 * MEGABYTE
+
+
+def test_what_the_coordinator_refused_is_not_told_a_second_time():
+    run = story_of(a_death)
+    refused = {Member("checkout", "ada"): {"UNKNOWN_MEMBER_ID": 5}}
+    failed = {("checkout", "UNKNOWN_MEMBER_ID"): 5, ("checkout", "CommitFailedException"): 3}
+
+    html = page(
+        [
+            evolve(
+                run,
+                measures=evolve(run.measures, commits_refused=refused),
+                failed_commits=failed,
+            )
+        ]
+    )
+
+    assert "refused: 5 UNKNOWN_MEMBER_ID" in html
+    assert "<dd>without a refusal: 3 CommitFailedException</dd>" in html
