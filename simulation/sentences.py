@@ -13,7 +13,16 @@ from attrs import define, field
 
 from simulation.events import EventKind, Kind, Row, WorldEventKind
 
-__all__ = ["Names", "clause_of", "counted", "in_time", "lasting", "listed", "worth_saying"]
+__all__ = [
+    "Names",
+    "clause_of",
+    "counted",
+    "in_column",
+    "in_time",
+    "lasting",
+    "listed",
+    "worth_saying",
+]
 
 _WORD = re.compile(r"[^\s,;:]+")
 _CLIENT_REASON = "; client reason: "
@@ -60,10 +69,15 @@ class Names:
 
 def in_time(ms: int) -> str:
     """A point in time: "12.1 s", "1,102.009 s"; of a long run "62 h 5 m 0.003 s"."""
+    whole, _, rest = in_column(ms).removesuffix(" s").rpartition(".")
+    return f"{whole}.{rest.rstrip('0') or '0'} s"
+
+
+def in_column(ms: int) -> str:
+    """A point in time above and below others, point under point: "12.100 s"."""
     hours, rest_ms = divmod(ms, _HOUR_MS)
     minutes, rest_ms = divmod(rest_ms, _MINUTE_MS) if hours else (0, rest_ms)
-    whole, rest = f"{rest_ms / _SECOND_MS:,.3f}".split(".")
-    seconds = f"{whole}.{rest.rstrip('0') or '0'} s"
+    seconds = f"{rest_ms / _SECOND_MS:,.3f} s"
     return f"{hours} h {minutes} m {seconds}" if hours else seconds
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.events import KINDS, EventKind, Row, WorldEventKind
-from simulation.sentences import CLAUSES, Names, clause_of, in_time, lasting, listed
+from simulation.sentences import CLAUSES, Names, clause_of, in_column, in_time, lasting, listed
 from simulation.timeline import Window, story
 from tests.support.rows import a_death_and_its_rebalance, a_recording, an_event
 
@@ -70,6 +70,14 @@ def test_a_kind_of_a_later_version_is_told_by_its_own_word():
 )
 def test_points_in_time_are_told_exactly(ms, told):
     assert in_time(ms) == told
+
+
+def test_points_in_time_below_one_another_have_the_same_digits():
+    assert [in_column(ms) for ms in (9_210, 3_208, 1_746_845)] == [
+        "9.210 s",
+        "3.208 s",
+        "1,746.845 s",
+    ]
 
 
 @pytest.mark.parametrize(
