@@ -48,7 +48,7 @@ def _cluster(scenario: Scenario) -> Iterator[str]:
     yield f"A cluster of {counted(scenario.cluster.brokers, 'broker')}."
     for key, value in cluster.items():
         if key not in ("brokers", "topics"):
-            yield f"  {key}: {_value(value)}"
+            yield f"  {key}: {told_value(value)}"
     for name, topic in scenario.cluster.topics.items():
         said = cluster["topics"][name] or {}
         traffic = {key: value for key, value in said.items() if key != "partitions"}
@@ -63,13 +63,13 @@ def _group(name: str, members: int | Mapping[Any, Any], said: Mapping[str, Any])
         options = said["members"] if isinstance(said["members"], Mapping) else {}
         who = f"the members {listed([_member(str(each), options.get(each)) for each in members])}"
     topics = said.get("subscribe") or said.get("pattern")
-    reads = f", reading {_value(topics)}" if topics else ""
+    reads = f", reading {told_value(topics)}" if topics else ""
     yield f"Group {name} has {who}{reads}."
     rest = {
         key: value for key, value in said.items() if key not in ("members", "subscribe", "pattern")
     }
     for key, value in rest.items():
-        yield f"  {key}: {_value(value)}"
+        yield f"  {key}: {told_value(value)}"
 
 
 def _member(name: str, said: Mapping[str, Any] | None) -> str:
@@ -77,27 +77,37 @@ def _member(name: str, said: Mapping[str, Any] | None) -> str:
 
 
 def _entry(entry: Mapping[str, Any]) -> str:
-    when = ", ".join(f"{key} {_value(entry[key])}" for key in _WHENS if key in entry)
-    verb = next(key for key in entry if key not in _WHENS)
-    meaning = (ACTIONS[verb].__doc__ or "").splitlines()[0].rstrip(".")
-    return f"{when}: {verb.replace('_', ' ')} {_value(entry[verb])} ({meaning})"
+    meaning = (ACTIONS[_verb(entry)].__doc__ or "").splitlines()[0].rstrip(".")
+    return f"{told_entry(entry)} ({meaning})"
+
+
+def told_entry(entry: Mapping[str, Any]) -> str:
+    """When something happens, and what: "at 30s: crash ada"."""
+    when = ", ".join(f"{key} {told_value(entry[key])}" for key in _WHENS if key in entry)
+    verb = _verb(entry)
+    return f"{when}: {verb.replace('_', ' ')} {told_value(entry[verb])}"
+
+
+def _verb(entry: Mapping[str, Any]) -> str:
+    return next(key for key in entry if key not in _WHENS)
 
 
 def _changes(changes: Mapping[str, Any]) -> str:
     if not changes:
         return "as it is above"
-    return "; ".join(f"{path} is {_value(value)}" for path, value in changes.items())
+    return "; ".join(f"{path} is {told_value(value)}" for path, value in changes.items())
 
 
 def _options(said: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {_value(value)}" for key, value in said.items())
+    return ", ".join(f"{key} {told_value(value)}" for key, value in said.items())
 
 
-def _value(value: Any) -> str:  # noqa: ANN401 - whatever a file holds
+def told_value(value: Any) -> str:  # noqa: ANN401 - whatever a file holds
+    """What a file says under a key, in words."""
     if isinstance(value, Mapping):
         return _options(value)
     if isinstance(value, list | tuple):
-        return listed([_value(each) for each in value])
+        return listed([told_value(each) for each in value])
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)

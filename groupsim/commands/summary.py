@@ -180,7 +180,7 @@ def _rebalance_table(rebalances: Sequence[Rebalance], *, is_wide: bool) -> Rende
         under += [
             f"    {n}: at {at}, took {took}, moved {each.moved}",
             f"      because {each.cause}",
-            *([f"      held {held}"] if held else []),
+            *([f"      held up: {held}"] if held else []),
         ]
     return table if is_wide else Text("\n".join([*([f"    {title}"] if title else []), *under]))
 

@@ -29,6 +29,7 @@ from groupsim.report.charts import (
     charts_worth_drawing,
     partitions_chart,
 )
+from groupsim.report.differences import differences
 from groupsim.report.figures import (
     figure,
     figure_names,
@@ -40,7 +41,7 @@ from groupsim.report.frames import Frame, Lanes, frames_of, lanes_in, lanes_of
 from groupsim.report.palette import ON_DARK, STATE_COLOURS, THEME
 from groupsim.report.story import RunStory, Told
 from simulation.scenarios.values import duration_text
-from simulation.sentences import counted, in_time, lasting
+from simulation.sentences import counted, in_column, in_time, lasting, worth_saying
 
 __all__ = ["file_of", "page", "template"]
 
@@ -51,6 +52,16 @@ _CARD_HEIGHT = 150
 _AXIS_HEIGHT = 26
 #: More faults than this are counted, not listed.
 _FAULTS_MAX = 6
+
+#: What the checkers say of liveness, and how the page says it.
+_RESTS = {
+    "kept: settled 0.0 s after": "All groups were at rest right after",
+    "kept: settled": "All groups were at rest",
+    "violated:": "The groups did not come to rest:",
+    "open: not settled": "The groups were not yet at rest",
+    "not judged:": "The groups were not at rest:",
+    "not asked for:": "The groups need not come to rest:",
+}
 
 #: A chart as the page has it: its specification, the names of its data, the words above it.
 Described = Mapping[str, Any]
@@ -68,13 +79,14 @@ def page(runs: Sequence[RunStory]) -> str:
         )
     )
     first = runs[0].scenario
+    changes = differences([run.scenario for run in runs])
     return template("page.html.jinja").render(
         title=first.get("title") or first.get("name") or runs[0].name,
         question=str(first.get("question") or "").strip(),
         headline=headline(runs),
         runs=[
-            _told_run(run, runs) | {"charts": _heads(own)}
-            for run, own in zip(runs, charts, strict=True)
+            _told_run(run, runs) | {"charts": _heads(own), "differs": differs}
+            for run, own, differs in zip(runs, charts, changes, strict=True)
         ],
         table=list(_table(runs)),
         card_height=_height(card),
@@ -213,7 +225,7 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "versions": ", ".join(f"{name} {each}" for name, each in run.run_file.versions.items()),
         "expectations": [_expected(each) for each in run.outcome.get("expectations", ())],
         "violations": run.outcome.get("violations", ()),
-        "liveness": run.outcome.get("liveness", ""),
+        "rest": _rest(str(run.outcome.get("liveness", ""))),
         "faults": list(_faults(run)),
         "groups": [(group, list(_facts(run, group))) for group in run.groups],
         "rebalances": [_told_rebalance(told) for told in run.rebalances],
@@ -221,6 +233,14 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "command": shlex.join(["groupsim", "replay", str(run.path)]),
         "scenario": json.dumps(dict(run.scenario), indent=2, ensure_ascii=False),
     }
+
+
+def _rest(liveness: str) -> str:
+    """Whether the groups came to rest, for readers who do not speak of liveness."""
+    for beginning, said in _RESTS.items():
+        if liveness.startswith(beginning):
+            return said + liveness.removeprefix(beginning)
+    return liveness
 
 
 def _expected(each: Mapping[str, Any]) -> dict[str, Any]:
@@ -259,15 +279,16 @@ def _when(trouble: Trouble, ended_ms: int) -> str:
 
 def _told_rebalance(told: Told) -> dict[str, Any]:
     each = told.rebalance
+    reason = worth_saying(each.client_reason)
     return {
         "number": told.number,
         "group": each.group,
         "from_ms": each.started_ms,
         "to_ms": each.ended_ms,
-        "at": in_time(each.started_ms),
+        "at": in_column(each.started_ms),
         "took": lasting(each.duration_ms) + ("" if each.ended_in else " so far"),
         "moved": each.moved,
-        "cause": each.cause,
+        "cause": f"{each.cause} ({reason})" if reason else each.cause,
         "held": holder_of(each),
         "sentences": told.sentences,
     }

@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from attrs import evolve
 
 from groupsim.report.bands import Trouble
@@ -185,3 +186,59 @@ def test_what_the_coordinator_refused_is_not_told_a_second_time():
 
     assert "refused: 5 UNKNOWN_MEMBER_ID" in html
     assert "<dd>without a refusal: 3 CommitFailedException</dd>" in html
+
+
+def test_each_of_several_runs_says_what_it_has_that_not_all_have():
+    run = story_of(a_death)
+    settings = [{"session_timeout_ms": each} for each in ("6s", "45s")]
+    runs = [
+        evolve(
+            run,
+            run_file=evolve(run.run_file, scenario={"groups": {"checkout": {"settings": each}}}),
+        )
+        for each in settings
+    ]
+
+    html = page(runs)
+
+    assert "In this run: session.timeout.ms 6s</p>" in html
+    assert "In this run: session.timeout.ms 45s</p>" in html
+    assert "In this run" not in page(runs[:1])
+
+
+@pytest.mark.parametrize(
+    ("liveness", "said"),
+    [
+        (
+            "kept: settled 46.1 s after the last disturbance",
+            "All groups were at rest 46.1 s after the last disturbance",
+        ),
+        (
+            "kept: settled 0.0 s after the last disturbance",
+            "All groups were at rest right after the last disturbance",
+        ),
+        ("not asked for: it goes on", "The groups need not come to rest: it goes on"),
+    ],
+)
+def test_whether_the_groups_came_to_rest_is_said_without_jargon(liveness, said):
+    story = story_of(a_death)
+    run_file = evolve(story.run_file, outcome={"liveness": liveness})
+
+    assert f">{said}</li>" in page([evolve(story, run_file=run_file)])
+
+
+def test_a_rebalance_keeps_what_the_client_said_of_itself():
+    story = story_of(a_death)
+    first = story.rebalances[0]
+    reason = evolve(first.rebalance, cause="ada joined", client_reason="new subscription")
+
+    html = page([evolve(story, rebalances=(evolve(first, rebalance=reason),))])
+
+    assert ">ada joined (new subscription)</td>" in html
+
+
+def test_the_meaning_of_each_measure_is_there_for_those_without_room_beside_it():
+    html = page([story_of(a_death), story_of(a_pause)])
+
+    meaning = "records never processed, though committed past; all partitions together"
+    assert f"<dt>lost</dt><dd>{meaning}</dd>" in html
