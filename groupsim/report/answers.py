@@ -119,7 +119,7 @@ def _said(run: RunStory, name: str, runs: Sequence[RunStory]) -> str:
 def _partitions(runs: Sequence[RunStory]) -> str:
     """What a sum is over."""
     counts = {len(run.measures.values("unowned_s")) for run in runs}
-    return counted(counts.pop(), "partition") if len(counts) == 1 else "all partitions"
+    return f"all {counts.pop():,}" if len(counts) == 1 else "all of them"
 
 
 def _counted(run: RunStory, name: str) -> str:

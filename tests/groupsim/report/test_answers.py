@@ -65,28 +65,28 @@ def test_the_answer_of_one_run_begins_with_its_worst_partition():
 
 def test_of_several_runs_the_best_and_the_worst_are_named():
     assert told({"eager": 1_204.2, "surge": 138.787, "static": 415.0}) == (
-        "Partitions had no owner for 139 s, summed over 1 partition, with surge, the least;"
+        "Partitions had no owner for 139 s, summed over all 1, with surge, the least;"
         " 1,204 s with eager, the most."
     )
 
 
 def test_two_runs_need_no_word_for_least_and_most():
     assert told({"eager": 12.34, "static": 0.5}) == (
-        "Partitions had no owner for 500 ms, summed over 1 partition, with static;"
+        "Partitions had no owner for 500 ms, summed over all 1, with static;"
         " 12.3 s with eager."
     )
 
 
 def test_runs_that_have_the_same_are_named_together():
     assert told({"a": 30.0, "b": 0.0, "c": 10.0, "d": 0.0}) == (
-        "Partitions had no owner for 30.0 s, summed over 1 partition, with a, the most;"
+        "Partitions had no owner for 30.0 s, summed over all 1, with a, the most;"
         " not at all with b and d."
     )
 
 
 def test_many_that_have_the_same_are_counted():
     assert told({"a": 30.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}) == (
-        "Partitions had no owner for 30.0 s, summed over 1 partition, with a;"
+        "Partitions had no owner for 30.0 s, summed over all 1, with a;"
         " not at all with 4 of the 5."
     )
 
@@ -224,7 +224,7 @@ def test_little_of_something_is_no_merit_of_a_run_that_lost_records():
     ]
 
     assert headline(runs)[1] == (
-        "Partitions had no owner for 1.0 s, summed over 1 partition, with a (which lost 7"
+        "Partitions had no owner for 1.0 s, summed over all 1, with a (which lost 7"
         " records); 3.0 s with c, the most."
     )
 
