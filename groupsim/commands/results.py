@@ -109,6 +109,7 @@ def _run(result: RunResult) -> dict[str, Any]:
         "violations": [asdict(each) for each in result.violations],
         "liveness": result.liveness,
         "failures": [asdict(each) for each in result.failures],
+        "missed": [asdict(each) for each in result.missed],
         "groups": {each.group: _group(each) for each in groups_of(result)},
     }
 

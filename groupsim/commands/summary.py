@@ -18,12 +18,14 @@ from simulation.liveness import Liveness
 from simulation.measures import MEASURES, Death, Measures, Number, Rebalance
 from simulation.moments import Moment
 from simulation.scenarios import RunResult, Scenario
-from simulation.scenarios.results import Failure
+from simulation.scenarios.results import Failure, Missed
 from simulation.scenarios.values import duration_text
-from simulation.sentences import counted, in_time, lasting
+from simulation.sentences import counted, in_time, lasting, listed
 
 #: Of more rebalances than this, the longest are shown.
 _REBALANCES_MAX = 10
+#: Of more orders to nobody than this, the first are told.
+_MISSED_MAX = 3
 #: Of more causes than this, the most frequent are told.
 _CAUSES_MAX = 3
 _NONE = "none"
@@ -97,7 +99,17 @@ def _print_run(voice: Voice, result: RunResult) -> None:
         _print_group(voice, group)
         if failures := [each for each in result.failures if each.group == group.group]:
             _fact(voice, "failed", _failed(failures))
+    if result.missed:
+        voice.line(f"  {told_missed(result.missed)}", style="yellow")
     _print_verdict(voice, result)
+
+
+def told_missed(missed: Sequence[Missed]) -> str:
+    """What the script wanted in vain; of many times the first few."""
+    told = [f"{each.whom} at {in_time(each.at_ms)}" for each in missed[:_MISSED_MAX]]
+    if (more := len(missed) - len(told)) > 0:
+        told.append(counted(more, "other"))
+    return f"the script found nobody, and did nothing: {listed(told)}"
 
 
 def _print_group(voice: Voice, group: GroupFigures) -> None:

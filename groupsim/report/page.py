@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from groupsim.commands.results import GroupFigures
-from groupsim.commands.summary import facts_of, holder_of, number
+from groupsim.commands.summary import facts_of, holder_of, number, told_missed
 from groupsim.report.answers import headline, verdict
 from groupsim.report.bands import Trouble
 from groupsim.report.charts import (
@@ -40,6 +40,7 @@ from groupsim.report.figures import (
 from groupsim.report.frames import Frame, Lanes, frames_of, lanes_in, lanes_of
 from groupsim.report.palette import ON_DARK, STATE_COLOURS, THEME
 from groupsim.report.story import RunStory, Told
+from simulation.scenarios.results import Missed
 from simulation.scenarios.values import duration_text
 from simulation.sentences import counted, in_column, in_time, lasting, worth_saying
 
@@ -225,6 +226,7 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "versions": ", ".join(f"{name} {each}" for name, each in run.run_file.versions.items()),
         "expectations": [_expected(each) for each in run.outcome.get("expectations", ())],
         "violations": run.outcome.get("violations", ()),
+        "missed": _missed(run),
         "rest": _rest(str(run.outcome.get("liveness", ""))),
         "faults": list(_faults(run)),
         "groups": [(group, list(_facts(run, group))) for group in run.groups],
@@ -233,6 +235,11 @@ def _told_run(run: RunStory, runs: Sequence[RunStory]) -> dict[str, Any]:
         "command": shlex.join(["groupsim", "replay", str(run.path)]),
         "scenario": json.dumps(dict(run.scenario), indent=2, ensure_ascii=False),
     }
+
+
+def _missed(run: RunStory) -> str:
+    found = [Missed(**each) for each in run.outcome.get("missed", ())]
+    return told_missed(found) if found else ""
 
 
 def _rest(liveness: str) -> str:

@@ -24,6 +24,7 @@ from simulation.scenarios.actions import How
 from simulation.scenarios.crews import Person
 from simulation.scenarios.parts import App
 from simulation.scenarios.python_names import imported
+from simulation.scenarios.results import Missed
 from simulation.scenarios.settings import ASSIGNORS, is_python
 from simulation.scenarios.values import PerRecord
 from simulation.scenarios.whom import Chosen, Leader, Named, Owner, Some, parse_whom
@@ -41,6 +42,8 @@ class Company:
     people: dict[str, Person] = field(factory=dict)
     #: For the checkers: the topics that each one wants.
     topics: dict[str, str] = field(factory=dict)
+    #: Who was meant and was nobody, and when.
+    missed: list[Missed] = field(factory=list)
     _changed: dict[str, Person] = field(factory=dict)
     _drawn: int = 0
 
@@ -87,8 +90,13 @@ class Company:
 
     def chosen(self, texts: Iterable[str]) -> list[str]:
         """The consumers that these texts mean at present, each once."""
-        found = [name for text in texts for name in self._chosen(parse_whom(text))]
-        return list(dict.fromkeys(found))
+        found: dict[str, None] = {}
+        for text in texts:
+            names = self._chosen(parse_whom(text))
+            if not names:
+                self.missed.append(Missed(at_ms=self.sim.now_ms, whom=text))
+            found |= dict.fromkeys(names)
+        return list(found)
 
     def _chosen(self, chosen: Chosen) -> list[str]:
         if isinstance(chosen, Named):

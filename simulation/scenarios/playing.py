@@ -263,6 +263,7 @@ def play(scenario: Scenario, **options: Unpack[PlayOptions]) -> RunResult:
         violations=watch.violations,
         liveness=_liveness(played, watch, staged.sim.now_ms),
         failures=tuple(audience.failures),
+        missed=tuple(staged.company.missed),
     )
 
 

@@ -31,6 +31,14 @@ class Failure:
 
 
 @frozen(kw_only=True)
+class Missed:
+    """A moment at which the script meant somebody and there was nobody: "owner of orders-60"."""
+
+    at_ms: int
+    whom: str
+
+
+@frozen(kw_only=True)
 class RunResult:
     """One run of a scenario, or of one of its variants."""
 
@@ -49,6 +57,8 @@ class RunResult:
     liveness: str
     #: Consumers that ended with an error, in the order in which they did.
     failures: tuple[Failure, ...] = ()
+    #: What the script asked of nobody, and so nothing came of it.
+    missed: tuple[Missed, ...] = ()
     #: Its run directory, if it was recorded.
     path: Path | None = None
 
@@ -78,4 +88,5 @@ class RunResult:
             "expectations": [asdict(each) for each in self.expectations],
             "violations": [str(each) for each in self.violations],
             "liveness": self.liveness,
+            "missed": [asdict(each) for each in self.missed],
         }

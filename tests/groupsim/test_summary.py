@@ -6,8 +6,9 @@ import pytest
 from attrs import evolve
 
 from groupsim.commands.results import GroupFigures
-from groupsim.commands.summary import facts_of, figure_text, number
+from groupsim.commands.summary import facts_of, figure_text, number, told_missed
 from simulation.measures import Measures, Place, Tally, measure
+from simulation.scenarios.results import Missed
 from tests.groupsim.runs import a_death, rows_of
 
 
@@ -77,3 +78,12 @@ def test_a_death_that_nobody_notices_is_not_said_to_be_noticed():
 
     assert told("deaths", alone) == "1, not noticed for 5.0 s up to the end"
     assert told("deaths", both) == "2, noticed after 42.0 s; 1 not noticed for 5.0 s up to the end"
+
+
+def test_of_many_orders_to_nobody_the_first_are_told():
+    missed = [Missed(at_ms=n * 10_000, whom="leader of checkout") for n in range(1, 6)]
+
+    assert told_missed(missed[:1]) == (
+        "the script found nobody, and did nothing: leader of checkout at 10.0 s"
+    )
+    assert told_missed(missed).endswith("leader of checkout at 30.0 s and 2 others")

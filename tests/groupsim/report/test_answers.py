@@ -72,8 +72,7 @@ def test_of_several_runs_the_best_and_the_worst_are_named():
 
 def test_two_runs_need_no_word_for_least_and_most():
     assert told({"eager": 12.34, "static": 0.5}) == (
-        "Partitions had no owner for 500 ms, summed over all 1, with static;"
-        " 12.3 s with eager."
+        "Partitions had no owner for 500 ms, summed over all 1, with static; 12.3 s with eager."
     )
 
 
@@ -86,8 +85,7 @@ def test_runs_that_have_the_same_are_named_together():
 
 def test_many_that_have_the_same_are_counted():
     assert told({"a": 30.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}) == (
-        "Partitions had no owner for 30.0 s, summed over all 1, with a;"
-        " not at all with 4 of the 5."
+        "Partitions had no owner for 30.0 s, summed over all 1, with a; not at all with 4 of the 5."
     )
 
 

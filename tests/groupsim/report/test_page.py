@@ -242,3 +242,13 @@ def test_the_meaning_of_each_measure_is_there_for_those_without_room_beside_it()
 
     meaning = "records never processed, though committed past; all partitions together"
     assert f"<dt>lost</dt><dd>{meaning}</dd>" in html
+
+
+def test_what_the_script_wanted_of_nobody_is_on_the_page():
+    story = story_of(a_death)
+    missed = [{"at_ms": 65_000, "whom": "owner of orders-60"}]
+    run_file = evolve(story.run_file, outcome={"missed": missed})
+
+    html = page([evolve(story, run_file=run_file)])
+
+    assert "the script found nobody, and did nothing: owner of orders-60 at 65.0 s" in html

@@ -7,6 +7,7 @@ import pytest
 from simulation.errors import SimulationError
 from simulation.events import Row
 from simulation.scenarios import Scenario
+from simulation.scenarios.results import Missed
 from tests.support.stories import rows_of
 
 A_WORLD = """
@@ -136,6 +137,14 @@ def test_the_owner_of_a_partition_can_be_meant():
         row.client for row in rows if row.kind == "partition_assigned" and row.partition == 0
     }
     assert told(rows, "consumer_paused") == [(30_000, owner)]
+
+
+def test_whoever_is_meant_and_is_nobody_is_told():
+    script = "script:\n  - {at: 2s, crash: owner of orders-0}\n  - {at: 30s, crash: ada}\n"
+
+    result = Scenario.from_yaml(A_WORLD + script).play()
+
+    assert result.missed == (Missed(at_ms=2_000, whom="owner of orders-0"),)
 
 
 def test_a_rolling_restart_replaces_one_after_the_other():
