@@ -80,7 +80,7 @@ class Words:
 
 #: How each number is said.
 WORDS = {
-    SUM:               Words("", "unowned, all partitions together",
+    SUM:               Words("", "unowned in sum",
                              "Partitions had no owner for {}, summed over {partitions},",
                              "No partition was left without an owner"),
     "unowned_s":       Words("", "unowned at worst",
@@ -92,7 +92,7 @@ WORDS = {
     "dual_s":          Words("", "with two readers at worst",
                              "The worst partition had two readers at once for {} in all",
                              "No partition had two readers at once"),
-    "rebalances":      Words("rebalance", "with the start", "It took {}, the start included,",
+    "rebalances":      Words("rebalance", "", "It took {}, the start included,",
                              "There was no rebalance"),
     "rebalance_s":     Words("", "longest rebalance", "The longest rebalance took {}",
                              "No rebalance took any time"),
@@ -188,7 +188,7 @@ def figure(run: RunStory, name: str) -> Figure:
 
 
 def brief(run: RunStory, names: Sequence[str]) -> str:
-    """Some numbers of a run in a line: "352 s unowned at worst, 41 rebalances with the start"."""
+    """Some numbers of a run in a line: "352 s unowned in sum, 41 rebalances"."""
     figures = [figure(run, name) for name in names]
     return ", ".join(f"{each.said} {each.about}" for each in figures)
 

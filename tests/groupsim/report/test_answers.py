@@ -153,8 +153,8 @@ def test_of_several_runs_those_numbers_come_first_that_differ():
 def test_some_numbers_of_a_run_fit_into_a_line():
     run = a_run("a", unowned_s=351.974, lost=1)
 
-    assert brief(run, ["unowned_s", "rebalances", "lost"]) == (
-        "352 s unowned at worst, 0 rebalances with the start, 1 record lost"
+    assert brief(run, ["sum(unowned_s)", "rebalances", "lost"]) == (
+        "352 s unowned in sum, 0 rebalances, 1 record lost"
     )
 
 
