@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, field, frozen
 
+from coordinator import GroupState
 from simulation.events import EventKind, Row, WorldEventKind
 from simulation.folds.rebalances import Hold
 from simulation.measures import Measurer, Measures, Rebalance
@@ -224,7 +225,10 @@ class _Telling:
         what = self.rebalance
         began = f"{what.group} began to rebalance at {in_time(what.started_ms)}"
         if what.ended_in is None:
-            return f"{began}, and when the run ended, {lasting(what.duration_ms)} later, still did."
+            return (
+                f"{began}, and when the run ended, {lasting(what.duration_ms)} later, still did,"
+                f" in generation {what.generation}."
+            )
         moved = {0: "no partition", 1: "one partition"}.get(what.moved, f"{what.moved} partitions")
         if (given_up := self._given_up(self.within[-1])) is not None:
             return f"{began} and {given_up}; {moved} changed hands."
@@ -237,6 +241,8 @@ class _Telling:
     def _given_up(self, last: Row) -> str | None:
         """How the coordinator gave the group up before the rebalance was over; None if not."""
         after = f"was given up {lasting(self.rebalance.duration_ms)} later"
+        if last.kind == _STATE_CHANGED and last.state == GroupState.DEAD.value:
+            return f"{after}, when its coordinator moved away"
         if last.kind == EventKind.GROUP_REMOVED.value:
             return f"{after}, when the group was removed"
         if last.kind != EventKind.GROUP_LOADED.value:
@@ -261,8 +267,7 @@ class _Telling:
         )
         if len(again) == 1:
             return [f"It began anew {first}."]
-        told = f"It began anew {len(again)} times and came to generation {again[-1].generation}"
-        return [f"{told}: first {first}, last {last}."]
+        return [f"It began anew {len(again)} times: first {first}, last {last}."]
 
     def _why(self, row: Row) -> str:
         """The reason that a row gives, without what the client said of it."""

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 #: Rises when a column, a kind or what one of them means changes, so that readers can tell.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class ColumnType(Enum):

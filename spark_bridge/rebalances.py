@@ -199,6 +199,7 @@ def _hold_of_sync() -> Column:
     until = F.concat(F.lit("until "), _before(ending[c.DETAIL], _CLIENT_REASON))
     why = (
         F.when(ending[c.STATE] == _PREPARING, until)
+        .when(ending[c.STATE] == _DEAD, "until the coordinator gave the group up")
         .when(ending[c.KIND] == _LOADED, "until the group was loaded anew")
         .when(ending[c.KIND] == _REMOVED, "until the group was removed")
         .otherwise("which assigned")

@@ -471,6 +471,7 @@ held AS (
             'held_why': CASE
                 WHEN ending.state = 'PreparingRebalance' THEN concat(
                     'until ', in_names(names, before_mark(ending.detail, '; client reason: ')))
+                WHEN ending.state = 'Dead' THEN 'until the coordinator gave the group up'
                 WHEN ending.kind = 'group_loaded' THEN 'until the group was loaded anew'
                 WHEN ending.kind = 'group_removed' THEN 'until the group was removed'
                 ELSE 'which assigned' END,

@@ -114,6 +114,8 @@ class BandFold:
     def _on_loaded(self, row: Row) -> None:
         """A group that is not there by now was not in the log."""
         since_ms = self._loading.pop(row.partition, None)
+        if since_ms in self._loading.values():
+            return  # it may be in the log of another that is still being read
         for each in list(self._present.values()):
             if each.state == NO_COORDINATOR and each.at_ms == since_ms:
                 self._close(evolve(each, at_ms=row.at_ms))
@@ -171,7 +173,8 @@ _CHANGES: Mapping[Kind, Callable[[Row], str]] = {
     WorldEventKind.TOPIC_DELETED: lambda row: f"topic {row.topic} is deleted",
     WorldEventKind.LOG_START_MOVED: lambda row: f"old records of topic {row.topic} are deleted",
     WorldEventKind.COORDINATOR_MOVED: lambda row: (
-        f"the coordinator moves {row.detail or 'from nowhere'} to broker {row.broker}"
+        f"the coordinator of offsets partition {row.partition} moves"
+        f" {row.detail or 'from nowhere'} to broker {row.broker}"
     ),
     WorldEventKind.CONNECTION_RESET: lambda row: f"connections of {row.client} break",
 }

@@ -52,7 +52,7 @@
 
   // A specification in the colours of the page: some that are clear on white are lost on black.
   const coloured = (spec) => dark.matches
-    ? JSON.parse(JSON.stringify(spec), (_, value) => page.on_dark[value] || value)
+    ? JSON.parse(JSON.stringify(spec), (_, value) => Object.hasOwn(page.on_dark, value) ? page.on_dark[value] : value)
     : spec;
 
   const draw = async (slot) => {

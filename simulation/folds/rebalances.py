@@ -257,8 +257,13 @@ class RebalanceFold:
     def _hold_of_sync(self, course: Course, row: Row) -> Hold:
         """The phase of assignments waits for the leader, unless somebody ends it first."""
         ending = self.rosters.in_names((row.detail or "").partition(_CLIENT_REASON)[0])
-        why = f"until {ending}" if row.state == _PREPARING else _HOLD_ENDINGS.get(row.kind)
-        return Hold(course.leader, why or "which assigned", course.state_since_ms, row.at_ms)
+        if row.state == _PREPARING:
+            why = f"until {ending}"
+        elif row.state == GroupState.DEAD.value:
+            why = "until the coordinator gave the group up"
+        else:
+            why = _HOLD_ENDINGS.get(row.kind, "which assigned")
+        return Hold(course.leader, why, course.state_since_ms, row.at_ms)
 
     def _awaited(self, group: str, course: Course) -> str | None:
         """Whom the present phase waits for, as far as rows tell."""

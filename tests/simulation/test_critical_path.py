@@ -26,7 +26,8 @@ def test_a_rebalance_that_goes_on_is_told_as_far_as_it_went():
 
     assert last.rebalance.ended_in is None
     assert last.sentences[0] == (
-        "checkout began to rebalance at 63.0 s, and when the run ended, 1.5 s later, still did."
+        "checkout began to rebalance at 63.0 s, and when the run ended, 1.5 s later, still did,"
+        " in generation 1."
     )
 
 
@@ -104,6 +105,20 @@ def test_a_rebalance_that_a_new_coordinator_knows_nothing_of_is_told_as_given_up
     )
 
 
+def test_a_rebalance_whose_coordinator_moves_away_is_told_as_given_up():
+    rows = a_recording(
+        moves(0, "Stable"),
+        moves(10_000, "PreparingRebalance", "leader ada-1 rejoined"),
+        moves(10_000, "CompletingRebalance", generation=2),
+        moves(20_000, "Dead", "the coordinator gave its shard up", generation=2),
+    )
+
+    (told,) = explanations(rows)
+
+    assert "was given up 10.0 s later, when its coordinator moved away" in told.sentences[0]
+    assert "until the coordinator gave the group up" in told.sentences[2]
+
+
 def test_a_rebalance_that_begins_anew_is_told_with_how_often_and_why():
     rows = a_recording(
         moves(0, "Stable"),
@@ -117,7 +132,7 @@ def test_a_rebalance_that_begins_anew_is_told_with_how_often_and_why():
     (told,) = explanations(rows)
 
     assert told.sentences[2] == (
-        "It began anew 2 times and came to generation 3: first at 26.0 s because the session of"
+        "It began anew 2 times: first at 26.0 s because the session of"
         " ada-1 expired, last at 42.0 s because the time to sync ran out for bea-1."
     )
 

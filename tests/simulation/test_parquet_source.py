@@ -85,7 +85,7 @@ def test_a_run_that_lacks_events_it_counts_is_damaged(run):
 
 
 @pytest.mark.parametrize(
-    ("version", "cure"), [(3, "install a newer groupsim to read it"), (0, "play the run again")]
+    ("version", "cure"), [(4, "install a newer groupsim to read it"), (0, "play the run again")]
 )
 def test_a_run_of_another_version_is_refused_with_what_to_do(run, version, cure):
     said = json.loads((run / RUN_FILE).read_text())

@@ -29,7 +29,7 @@ def test_a_recorded_run_says_what_was_played(tmp_path):
     result = record(scenario, tmp_path / "run", seed=3)
 
     run_file = read_run_file(tmp_path / "run")
-    assert (run_file.run, run_file.seed, run_file.schema_version) == ("leader_dies-seed-3", 3, 2)
+    assert (run_file.run, run_file.seed, run_file.schema_version) == ("leader_dies-seed-3", 3, 3)
     assert Scenario.from_dict(run_file.scenario) == scenario
     assert run_file.versions["groupsim"] == VERSION
     assert sorted(run_file.versions) == ["groupsim", "kafka", "pyarrow"]

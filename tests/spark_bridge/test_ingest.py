@@ -119,7 +119,7 @@ def test_two_runs_of_one_name_are_refused(tmp_path):
 def test_a_run_of_another_schema_version_is_refused_in_words(tmp_path, version, cure):
     with_version(recorded(tmp_path), version)
 
-    with pytest.raises(SchemaVersionRefused, match=rf"version {version} .* version 2: {cure}"):
+    with pytest.raises(SchemaVersionRefused, match=rf"version {version} .* version 3: {cure}"):
         find_runs(tmp_path)
 
 

@@ -258,8 +258,10 @@ def test_rebalances_that_are_cut_off_wait_for_whom_the_measures_say(spark, recor
     )
     is_open = F.col(c.AWAITED).isNotNull()
     assert rows_of(found.where(is_open), c.RUN, c.GROUP, c.SEQ, c.AWAITED) == expected
-    for ending in (" to join", " to assign", " to come back with the member id", " first members"):
-        assert any(awaited.endswith(ending) for *_, awaited in expected)
+    endings = (" to join", " to assign", " to come back with the member id", " first members")
+    found_endings = {each for each in endings for *_, words in expected if words.endswith(each)}
+    assert found_endings == set(endings)
+    assert all(words.endswith(endings) for *_, words in expected)
 
 
 def told(row: object) -> tuple[object, ...]:
