@@ -53,7 +53,7 @@ def rebalances(events: DataFrame) -> DataFrame:
     return (
         courses.where(F.col(c.COURSE) > 0)
         .transform(_with_phases)
-        .withColumn(c.HOLD, F.coalesce(_hold_of_joins(), _hold_of_sync()))
+        .withColumn(c.HOLD, F.coalesce(_hold_of_joins(), _hold_of_given_up(), _hold_of_sync()))
         .groupBy(*_A_COURSE)
         .agg(*_told())
         # Not before: a map of names is a burden to each of the many rows.
@@ -197,16 +197,19 @@ def _hold_of_sync() -> Column:
     """The phase of assignments waits for the leader, unless somebody ends it first."""
     ending = F.col(c.ENDING)
     until = F.concat(F.lit("until "), _before(ending[c.DETAIL], _CLIENT_REASON))
-    why = (
-        F.when(ending[c.STATE] == _PREPARING, until)
-        .when(ending[c.STATE] == _DEAD, "until the coordinator gave the group up")
-        .when(ending[c.KIND] == _LOADED, "until the group was loaded anew")
-        .when(ending[c.KIND] == _REMOVED, "until the group was removed")
-        .otherwise("which assigned")
-    )
+    why = F.when(ending[c.STATE] == _PREPARING, until).otherwise("which assigned")
     hold = _hold(_leader(), why, ending[c.AT_MS], ending[c.SEQ])
     is_sync = F.col(c.TURNS) & (F.col(c.STATE) == _COMPLETING) & F.col(c.IS_MOVING)
     return F.when(is_sync & ending.isNotNull(), hold)
+
+
+def _hold_of_given_up() -> Column:
+    """A phase that ends because its coordinator is gone."""
+    ending = F.col(c.ENDING)
+    is_gone = (ending[c.KIND] == _LOADED) | (ending[c.STATE] == _DEAD)
+    who, why = _one(F.lit("its coordinator")), F.lit("which was gone")
+    hold = _hold(who, why, ending[c.AT_MS], ending[c.SEQ])
+    return F.when(F.col(c.TURNS) & F.col(c.IS_MOVING) & or_false(is_gone), hold)
 
 
 def _leader() -> Column:

@@ -465,15 +465,16 @@ held AS (
                 WHEN is_noted THEN last_note.why
                 ELSE 'which gathers the first members' END,
             'held_from_ms': opened.at_ms, 'held_until_ms': at_ms}
+        WHEN is_phase AND (ending.kind = 'group_loaded' OR ending.state = 'Dead') THEN {
+            'duration_ms': ending.at_ms - opened.at_ms, 'seq': -ending.seq,
+            'held_by': 'its coordinator', 'held_why': 'which was gone',
+            'held_from_ms': opened.at_ms, 'held_until_ms': ending.at_ms}
         WHEN is_phase AND state = 'CompletingRebalance' AND ending IS NOT NULL THEN {
             'duration_ms': ending.at_ms - opened.at_ms, 'seq': -ending.seq,
             'held_by': its_leader,
             'held_why': CASE
                 WHEN ending.state = 'PreparingRebalance' THEN concat(
                     'until ', in_names(names, before_mark(ending.detail, '; client reason: ')))
-                WHEN ending.state = 'Dead' THEN 'until the coordinator gave the group up'
-                WHEN ending.kind = 'group_loaded' THEN 'until the group was loaded anew'
-                WHEN ending.kind = 'group_removed' THEN 'until the group was removed'
                 ELSE 'which assigned' END,
             'held_from_ms': opened.at_ms, 'held_until_ms': ending.at_ms}
         END AS hold

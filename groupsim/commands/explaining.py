@@ -85,7 +85,11 @@ def told_entry(entry: Mapping[str, Any]) -> str:
     """When something happens, and what: "at 30s: crash ada"."""
     when = ", ".join(f"{key} {told_value(entry[key])}" for key in _WHENS if key in entry)
     verb = _verb(entry)
-    return f"{when}: {verb.replace('_', ' ')} {told_value(entry[verb])}"
+    *words, last = verb.split("_")
+    said = told_value(entry[verb])
+    # "crash broker broker 1" would say it twice.
+    doing = words if said.startswith(f"{last} ") else [*words, last]
+    return f"{when}: {' '.join([*doing, said])}"
 
 
 def _verb(entry: Mapping[str, Any]) -> str:

@@ -22,11 +22,6 @@ _NO_REASON = "not provided"
 _STILL_AWAITED = "; still awaited: "
 _PENDING, _NEVER_CAME_BACK = "pending member ", " never came back"
 _SESSION, _EXPIRED = "session of ", " expired"
-#: What ends the wait for assignments when the coordinator gives the group up.
-_HOLD_ENDINGS = {
-    EventKind.GROUP_LOADED.value: "until the group was loaded anew",
-    EventKind.GROUP_REMOVED.value: "until the group was removed",
-}
 
 
 @frozen
@@ -206,7 +201,10 @@ class RebalanceFold:
 
     def _turn(self, course: Course, row: Row) -> None:
         """The group goes from one phase to the next, or to rest."""
-        if course.state == _COMPLETING:
+        if row.kind == EventKind.GROUP_LOADED.value or row.state == GroupState.DEAD.value:
+            since_ms = course.state_since_ms
+            self._hold(course, Hold("its coordinator", "which was gone", since_ms, row.at_ms))
+        elif course.state == _COMPLETING:
             self._hold(course, self._hold_of_sync(course, row))
         course.phases.append(Phase(course.state, course.state_since_ms, row.at_ms))
         course.state, course.state_since_ms = row.state or "", row.at_ms
@@ -257,12 +255,7 @@ class RebalanceFold:
     def _hold_of_sync(self, course: Course, row: Row) -> Hold:
         """The phase of assignments waits for the leader, unless somebody ends it first."""
         ending = self.rosters.in_names((row.detail or "").partition(_CLIENT_REASON)[0])
-        if row.state == _PREPARING:
-            why = f"until {ending}"
-        elif row.state == GroupState.DEAD.value:
-            why = "until the coordinator gave the group up"
-        else:
-            why = _HOLD_ENDINGS.get(row.kind, "which assigned")
+        why = f"until {ending}" if row.state == _PREPARING else "which assigned"
         return Hold(course.leader, why, course.state_since_ms, row.at_ms)
 
     def _awaited(self, group: str, course: Course) -> str | None:

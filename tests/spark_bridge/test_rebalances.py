@@ -226,6 +226,24 @@ def test_the_leader_of_the_time_holds_the_wait_for_its_assignment(spark):
     ]
 
 
+def test_a_rebalance_whose_coordinator_is_gone_is_held_by_that(spark):
+    frame = events(
+        spark,
+        moves_to(PREPARING, 10, "member ada-1 joined", count=1),
+        moves_to(COMPLETING, 20, "everyone has joined"),
+        an_event(EventKind.GROUP_LOADED, 80, state=STABLE, generation=1, count=1),
+        moves_to(PREPARING, 90, "member ada-1 joined", count=1),
+        moves_to("Dead", 95, "the coordinator gave its shard up"),
+    )
+
+    found = frame.transform(rebalances)
+
+    assert rows_of(found, c.HELD_BY, c.HELD_WHY, c.HELD_FROM_MS, c.HELD_UNTIL_MS) == [
+        ("its coordinator", "which was gone", 20, 80),
+        ("its coordinator", "which was gone", 90, 95),
+    ]
+
+
 def test_rebalances_of_recorded_runs_are_those_of_the_measures(recorded):
     found = recorded.events.transform(rebalances).orderBy(c.RUN, c.SEQ).collect()
 
