@@ -302,10 +302,15 @@ class _Telling:
         whose = f"its {fired.detail} timer"
         set_by = fired.at_ms - (fired.duration_ms or 0)
         told = f"{whose}, set at {in_time(set_by)}, fired at {in_time(fired.at_ms)}"
-        stall = self.witness.stall_of(fired.client, set_by, fired.at_ms)
+        return told + self._what_it_was_doing(fired)
+
+    def _what_it_was_doing(self, fired: Row) -> str:
+        """Why the consumer whose timer fired had not set it anew."""
+        set_ms = fired.at_ms - (fired.duration_ms or 0)
+        stall = self.witness.stall_of(fired.client, set_ms, fired.at_ms)
         if stall is None or fired.client is None:
-            return told
-        return f"{told}; {fired.client} {self._stalled(stall, fired.at_ms)}"
+            return ""
+        return f"; {fired.client} {self._stalled(stall, fired.at_ms)}"
 
     def _stalled(self, stall: Stall, at_ms: int) -> str:
         """A stall as it is told at a time; what ends it later is not known yet."""
@@ -341,7 +346,7 @@ class _Telling:
 
     def _ended_by(self, fired: Row) -> str:
         set_ms = fired.at_ms - (fired.duration_ms or 0)
-        return f"its {fired.detail} timer, set at {in_time(set_ms)}"
+        return f"its {fired.detail} timer, set at {in_time(set_ms)}{self._what_it_was_doing(fired)}"
 
     def _ending_of_hold(self, ended_ms: int) -> Row | None:
         """What ended the phase that took longest."""

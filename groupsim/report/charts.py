@@ -299,7 +299,8 @@ def partitions_chart(canvas: Canvas) -> Chart:
     return canvas.finished(
         "Partitions",
         "colour: its reader; red: nobody; violet: two at once;"
-        " blank: nobody yet, or the run is over",
+        " blank: nobody yet, or the run is over"
+        + canvas.more("; what is short is widened to be seen"),
         owned,
         *wrong,
         height=min(step * len(lanes), canvas.height_max) if canvas.is_small else step * len(lanes),
@@ -378,7 +379,12 @@ def _commits(canvas: Canvas, y: alt.Y, step: int) -> list[alt.Chart]:
             clip=True, orient="vertical", thickness=1, size=step * 0.45, color=INK, opacity=0.6
         ),
         _moments(canvas, y, FAILED).mark_tick(
-            clip=True, orient="vertical", thickness=2, size=step * 0.9, color=UNOWNED_COLOUR
+            clip=True,
+            orient="vertical",
+            thickness=2,
+            size=step * 0.9,
+            color=UNOWNED_COLOUR,
+            opacity=1,
         ),
     ]
 
@@ -412,7 +418,14 @@ def lag_chart(canvas: Canvas) -> Chart:
         canvas.pointed_at(canvas.on("worst"), _MOMENT, told)
         # A line can be pointed at by its points only, which nobody sees.
         # A pointed join would be higher than the peak it stands on.
-        .mark_line(clip=True, strokeWidth=1.6, strokeJoin="round", point=points, color=LAG_COLOUR)
+        .mark_line(
+            clip=True,
+            interpolate="step-after",
+            strokeWidth=1.6,
+            strokeJoin="round",
+            point=points,
+            color=LAG_COLOUR,
+        )
         .encode(x=x, y=y, detail="group:N")
     )
     of_each = " of each group" if len(lanes.groups) > 1 else ""
@@ -420,7 +433,8 @@ def lag_chart(canvas: Canvas) -> Chart:
         "Lag, in records",
         f"blue: the partition{of_each} that is furthest behind; grey: single partitions"
         + canvas.more(
-            "; counted from its reader's position (not the commit), as soon as there is one"
+            "; counted from its reader's position (not the commit), as soon as there is one;"
+            " of short times the most"
         ),
         each,
         worst,

@@ -8,7 +8,7 @@ have exactly the greatest lags of the measures.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 
 from attrs import define, evolve, field, frozen
 
@@ -103,85 +103,40 @@ def _in_buckets(points: Sequence[Point], bucket_ms: int) -> list[list[Point]]:
 
 @frozen
 class Peak:
-    """The greatest lag of a short time, when it was reached, and where."""
+    """The greatest lag from now until the next, and where it was."""
 
     at_ms: int
     lag: int
     place: Place
 
 
-@define(eq=False)
-class _Height:
-    """The greatest lag of a short time, and when it was reached first and last."""
-
-    lag: int
-    first: Peak
-    last: Peak
-    #: Whether a line from its last to the first of the next would pass below a curve.
-    is_cut: bool = False
-
-
 def peaks(curves: Mapping[Place, Sequence[Point]], bucket_ms: int) -> list[Peak]:
-    """A line that lies on the greatest lag of each bucket of time, and never below any curve.
-
-    Of level stretches the ends are told.
-    """
-    heights: dict[int, _Height] = {}
+    """The greatest lag of each bucket of time, as a stair that is below no curve."""
+    heights: dict[int, Peak] = {}
     for place, points in curves.items():
         for at_ms, lag in _with_edges(points, bucket_ms):
-            peak = Peak(at_ms, lag, place)
-            height = heights.get(at_ms // bucket_ms)
-            if height is None or height.lag < lag:
-                heights[at_ms // bucket_ms] = _Height(lag, peak, peak)
-            elif height.lag == lag:
-                height.first = min(height.first, peak, key=lambda each: each.at_ms)
-                height.last = max(height.last, peak, key=lambda each: each.at_ms)
-    for points in curves.values():
-        for point in _with_edges(points, bucket_ms):
-            _mind(heights, point, bucket_ms)
-    return _without_middles(_along(heights, bucket_ms))
+            bucket = at_ms // bucket_ms
+            if bucket not in heights or heights[bucket].lag < lag:
+                heights[bucket] = Peak(bucket * bucket_ms, lag, place)
+    found: list[Peak] = []
+    for _, peak in sorted(heights.items()):
+        if not found or found[-1].lag != peak.lag:
+            found.append(peak)
+    ends = [point[0] for points in curves.values() for point in (points[0], points[-1])]
+    if found:
+        found[0] = evolve(found[0], at_ms=min(ends))
+        found.append(evolve(found[-1], at_ms=max(ends)))
+    return found
 
 
 def _with_edges(points: Sequence[Point], bucket_ms: int) -> Iterator[Point]:
-    """A curve's points, and where it is when a bucket begins."""
+    """A curve's points, and where it is when a bucket ends and the next begins."""
     yield from points[:1]
     for (start_ms, start), (end_ms, end) in pairwise(points):
         for bucket in range(start_ms // bucket_ms + 1, -(-end_ms // bucket_ms)):
             gone_ms = bucket * bucket_ms - start_ms
             # Rounded up: half a record more than there is hides no curve, half of one less does.
-            yield bucket * bucket_ms, start - (start - end) * gone_ms // (end_ms - start_ms)
+            lag = start - (start - end) * gone_ms // (end_ms - start_ms)
+            yield bucket * bucket_ms - 1, lag
+            yield bucket * bucket_ms, lag
         yield end_ms, end
-
-
-def _mind(heights: Mapping[int, _Height], point: Point, bucket_ms: int) -> None:
-    """Note where the line from one bucket's height to the next would pass below a point."""
-    at_ms, lag = point
-    bucket = at_ms // bucket_ms
-    if at_ms < heights[bucket].first.at_ms:
-        bucket -= 1
-    before, after = heights.get(bucket), heights.get(bucket + 1)
-    if before is None or after is None or at_ms <= before.last.at_ms:
-        return
-    gone_ms, whole_ms = at_ms - before.last.at_ms, after.first.at_ms - before.last.at_ms
-    if before.lag * whole_ms + (after.lag - before.lag) * gone_ms < lag * whole_ms:
-        before.is_cut = True
-
-
-def _along(heights: Mapping[int, _Height], bucket_ms: int) -> Iterator[Peak]:
-    """From height to height; around a corner where a straight line would cut it."""
-    in_order = sorted(heights)
-    for bucket, following in zip_longest(in_order, in_order[1:]):
-        height = heights[bucket]
-        yield from dict.fromkeys((height.first, height.last))
-        if height.is_cut:
-            higher = max(height.last, heights[following].first, key=lambda each: each.lag)
-            yield evolve(higher, at_ms=following * bucket_ms)
-
-
-def _without_middles(line: Iterable[Peak]) -> list[Peak]:
-    found: list[Peak] = []
-    for peak in line:
-        if len(found) > 1 and found[-2].lag == found[-1].lag == peak.lag:
-            found.pop()
-        found.append(peak)
-    return found

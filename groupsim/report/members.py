@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from attrs import define, evolve, field, frozen
@@ -167,8 +167,10 @@ class MemberFold:
     def beats(self) -> list[Beats]:
         """The heartbeats of all members; those that go on at a member's pace are one stretch."""
         found: list[Beats] = []
+        usual_ms = _pace_ms(life for lives in self._beats.values() for life in lives)
         for _, lives in sorted(self._beats.items()):
-            patience_ms = max(self.bucket_ms, _pace_ms(lives) * 3 // 2)
+            pace_ms = _pace_ms(lives) or usual_ms or _short_gap_ms(lives)
+            patience_ms = max(self.bucket_ms, pace_ms * 3 // 2)
             for life in lives:
                 found += _joined(life, patience_ms)
         return found
@@ -318,18 +320,26 @@ def _joined(beats: Sequence[Beats], patience_ms: int) -> list[Beats]:
     return found
 
 
-def _pace_ms(lives: Sequence[Sequence[Beats]]) -> int:
-    """How long it is from one heartbeat to the next where nothing holds them up.
+def _pace_ms(lives: Iterable[Sequence[Beats]]) -> int:
+    """How long it is from one heartbeat to the next where nothing holds them up; 0 if unknown.
 
-    Most gaps of a member that is held up again and again are long; the short ones tell its pace.
+    Only heartbeats that a row counts together have come steadily; between rows anything may be.
     """
-    gaps: list[int] = []
-    for life in lives:
-        for each in life:
-            following = each.count - 1
-            gaps += [(each.to_ms - each.from_ms) // max(1, following)] * following
-        gaps += [after.from_ms - before.to_ms for before, after in pairwise(life)]
-    return sorted(gaps)[len(gaps) // 4] if gaps else 0
+    paces = [
+        (each.to_ms - each.from_ms) // (each.count - 1)
+        for life in lives
+        for each in life
+        if each.count > 1
+    ]
+    return sorted(paces)[len(paces) // 2] if paces else 0
+
+
+def _short_gap_ms(lives: Iterable[Sequence[Beats]]) -> int:
+    """The pace where every heartbeat has its own row: most of the gaps may be longer."""
+    gaps = sorted(
+        after.from_ms - before.to_ms for life in lives for before, after in pairwise(life)
+    )
+    return gaps[len(gaps) // 4] if gaps else 0
 
 
 def _is_more_of(before: MemberStay, after: MemberStay) -> bool:

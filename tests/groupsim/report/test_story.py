@@ -267,6 +267,21 @@ def test_a_member_that_is_mostly_silent_keeps_its_pace_and_its_silences():
     ]
 
 
+def test_a_member_that_came_later_has_the_pace_of_the_others():
+    quiet = a_row(
+        WorldEventKind.HEARTBEATS_ANSWERED,
+        18_000,
+        count=4,
+        duration_ms=9_003,
+        detail="the last at 12000 ms",
+    )
+    late = [evolve(row, client="late") for row in beats_at(27_000, 42_000, 57_000)]
+
+    fold = told_of([quiet, *late])
+
+    assert [each.count for each in fold.beats() if each.member.client == "late"] == [1, 1, 1]
+
+
 def test_heartbeats_of_two_lives_are_never_one_stretch():
     rows = []
     for at_ms in (0, 11_000, 22_000):
