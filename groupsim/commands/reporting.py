@@ -54,7 +54,7 @@ def report(order: Order) -> None:
     pictures = _pictures_wanted(order)
     if order.page is not None:
         _refuse_a_folder(order.page)
-    stories = [_read(voice, run) for run in runs_in(order.paths)]
+    stories = _read_all(voice, runs_in(order.paths))
     if order.page is not None:
         with doing(voice, f"drawing {order.page}"):
             from groupsim.report.page import page  # noqa: PLC0415 - heavy, and an extra
@@ -111,11 +111,14 @@ def _place_of(run: Path) -> tuple[int, str]:
     return place, run.name
 
 
-def _read(voice: Voice, run: Path) -> RunStory:
-    from groupsim.report.story import read_story  # noqa: PLC0415 - with all that it reads
+def _read_all(voice: Voice, runs: Sequence[Path]) -> list[RunStory]:
+    from groupsim.report.story import read_story, told_apart  # noqa: PLC0415 - with all they read
 
-    with Reporter(voice.talk, f"reading {run}") as reporter:
-        return read_story(run, reporter)
+    stories = []
+    for run in runs:
+        with Reporter(voice.talk, f"reading {run}") as reporter:
+            stories.append(read_story(run, reporter))
+    return told_apart(stories)
 
 
 def _pictures_wanted(order: Order) -> list[tuple[str, Path]]:

@@ -163,10 +163,9 @@ def _compared(runs: Sequence[RunStory], name: str) -> str:
 
 def _by_value(runs: Sequence[RunStory], name: str) -> list[list[RunStory]]:
     """Runs that have the same of it, least first; those that have nothing to tell are left out."""
-    values = {run.name: value_of(run, name) for run in runs}
-    known = [run for run in runs if values[run.name] is not None]
+    known = [(value, run) for run in runs if (value := value_of(run, name)) is not None]
     found: dict[str, list[RunStory]] = {}
-    for run in sorted(known, key=lambda each: values[each.name] or 0):
+    for _, run in sorted(known, key=lambda each: each[0]):
         found.setdefault(_counted(run, name), []).append(run)
     return list(found.values())
 
@@ -182,8 +181,8 @@ def _least(some: Sequence[RunStory], runs: Sequence[RunStory], name: str) -> str
     """Those that have least of it, and what little of it is no merit for."""
     if len(some) > _LISTED_MAX or name in FEARED:
         return _names(some, runs)
-    flaws = {run.name: _flaw(run, runs) for run in sorted(some, key=runs.index)}
-    return listed([f"{each} ({flaw})" if flaw else each for each, flaw in flaws.items()])
+    flaws = [(run.name, _flaw(run, runs)) for run in sorted(some, key=runs.index)]
+    return listed([f"{each} ({flaw})" if flaw else each for each, flaw in flaws])
 
 
 def _is_flawed(some: Sequence[RunStory], runs: Sequence[RunStory], name: str) -> bool:

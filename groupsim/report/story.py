@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from groupsim.report.bands import BandFold, StateStay, Trouble
 from groupsim.report.growth import GrowthFold, waits_ms
@@ -21,7 +21,7 @@ from simulation.measures import Measures, Place, Rebalance
 from simulation.parquet_source import Recording, read_recording
 from simulation.run_directory import RunFile
 
-__all__ = ["RunStory", "Told", "natural", "read_story"]
+__all__ = ["RunStory", "Told", "natural", "read_story", "told_apart"]
 
 #: A run is cut into so many moments, about the pixels of a wide chart: what happens within one of
 #: them is counted, and of a curve the extremes are kept.
@@ -162,6 +162,27 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
             place: ms / 1_000 for place, ms in waits_ms(growth.added_ms, stays, end_ms).items()
         },
     )
+
+
+def told_apart(runs: Sequence[RunStory]) -> list[RunStory]:
+    """The same runs; those of one name also have what tells their folders apart: "mine (s40)"."""
+    found = []
+    for run in runs:
+        others = [each.path for each in runs if each.name == run.name and each is not run]
+        place = _place_among(run.path, others) if others else Path()
+        # A run's own folder mostly has its name, which need not be said twice.
+        said = place.parent if place.name == run.name else place
+        found.append(evolve(run, name=f"{run.name} ({said})") if said.parts else run)
+    return found
+
+
+def _place_among(path: Path, others: Sequence[Path]) -> Path:
+    """The end of a path, as long as is needed to tell it from all of these."""
+    parts = path.resolve().parts
+    ends = [each.resolve().parts for each in others]
+    lengths = range(1, len(parts))
+    apart = (n for n in lengths if all(parts[-n:] != each[-n:] for each in ends))
+    return Path(*parts[-next(apart, len(parts)) :])
 
 
 def _end_of(recording: Recording) -> int:

@@ -83,6 +83,24 @@ def test_runs_that_have_the_same_are_named_together():
     )
 
 
+def test_runs_of_one_name_keep_their_own_numbers():
+    runs = [a_run("mine", unowned_s=seconds) for seconds in (40.0, 20.0, 10.0)]
+
+    assert headline(runs)[0].startswith("Partitions had no owner for 10.0 s")
+    assert headline(runs)[0].endswith("; 40.0 s with mine, the most.")
+
+
+def test_a_run_that_has_nothing_to_tell_silences_no_other_of_its_name():
+    waits = {Place("checkout", "orders", 5): 240.0}
+    late, early = (
+        evolve(a_run("mine"), first_reads_s=each) for each in (waits, dict.fromkeys(waits, 3.0))
+    )
+
+    assert headline([late, early, a_run("mine")])[0] == (
+        "A new partition waited 3.0 s for its first reader with mine; 240 s with mine."
+    )
+
+
 def test_many_that_have_the_same_are_counted():
     assert told({"a": 30.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}) == (
         "Partitions had no owner for 30.0 s, summed over all 1, with a; not at all with 4 of the 5."

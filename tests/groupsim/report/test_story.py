@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from groupsim.report.members import (
     MemberFold,
 )
 from groupsim.report.ownership import DUAL, OWNED, UNOWNED
-from groupsim.report.story import natural, read_story
+from groupsim.report.story import natural, read_story, told_apart
 from simulation.critical_path import Witness, explain
 from simulation.events import EventKind, Row, WorldEventKind
 from simulation.folds.places import by_kind
@@ -344,3 +345,24 @@ def test_names_are_in_the_order_of_people():
     assert sorted(["pod-10", "pod-2", "a", "pod-1"], key=natural) == [
         *("a", "pod-1", "pod-2", "pod-10")
     ]
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders():
+    story = story_of(a_death)
+
+    def names(*paths: str, name: str = "mine") -> list[str]:
+        return [
+            each.name
+            for each in told_apart([evolve(story, name=name, path=Path(path)) for path in paths])
+        ]
+
+    assert names("runs/s40", "runs/s20") == ["mine (s40)", "mine (s20)"]
+    assert names("s40/mine", "s20/mine") == ["mine (s40)", "mine (s20)"]
+    assert names("runs/mine", "runs/again") == ["mine", "mine (again)"]
+    assert names("a/x/mine", "a/y/mine", "b/x/mine") == ["mine (a/x)", "mine (y)", "mine (b/x)"]
+
+
+def test_runs_of_names_of_their_own_keep_them():
+    runs = [evolve(story_of(a_death), name=name) for name in ("eager", "static")]
+
+    assert told_apart(runs) == runs
