@@ -82,10 +82,10 @@ class Words:
 WORDS = {
     SUM:               Words("", "unowned in sum",
                              "Partitions had no owner for {}, summed over {partitions},",
-                             "No partition was left without an owner"),
+                             "No partition lost its owner"),
     "unowned_s":       Words("", "unowned at worst",
                              "The worst partition had no owner for {} in all",
-                             "No partition was left without an owner"),
+                             "No partition lost its owner"),
     UNREAD:            Words("", "until a new partition was read",
                              "A new partition waited {} for its first reader",
                              "No new partition waited for its first reader"),

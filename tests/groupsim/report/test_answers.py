@@ -63,6 +63,13 @@ def test_the_answer_of_one_run_begins_with_its_worst_partition():
     assert second == "There was 1 rebalance after the start, which took 3.0 s."
 
 
+def test_a_partition_that_never_had_an_owner_is_not_said_to_have_had_one():
+    run = a_run("a")
+    never_owned = evolve(run, measures=evolve(run.measures, unowned_s={}))
+
+    assert headline([never_owned])[0] == "No partition lost its owner."
+
+
 def test_of_several_runs_the_best_and_the_worst_are_named():
     assert told({"eager": 1_204.2, "surge": 138.787, "static": 415.0}) == (
         "Partitions had no owner for 139 s, summed over all 1, with surge, the least;"
