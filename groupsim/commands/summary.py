@@ -105,11 +105,14 @@ def _print_run(voice: Voice, result: RunResult) -> None:
 
 
 def told_missed(missed: Sequence[Missed]) -> str:
-    """What the script wanted in vain; of many times the first few."""
+    """Whom the script did not find; of many times the first few.
+
+    Others whom the same entry named it may have found.
+    """
     told = [f"{each.whom} at {in_time(each.at_ms)}" for each in missed[:_MISSED_MAX]]
     if (more := len(missed) - len(told)) > 0:
         told.append(counted(more, "other"))
-    return f"the script found nobody, and did nothing: {listed(told)}"
+    return f"the script found nobody for: {listed(told)}"
 
 
 def _print_group(voice: Voice, group: GroupFigures) -> None:

@@ -8,6 +8,7 @@ from attrs import evolve
 from groupsim.commands.results import GroupFigures
 from groupsim.commands.summary import facts_of, figure_text, number, told_missed
 from simulation.measures import Measures, Place, Tally, measure
+from simulation.scenarios import Scenario
 from simulation.scenarios.results import Missed
 from tests.groupsim.runs import a_death, rows_of
 
@@ -83,7 +84,19 @@ def test_a_death_that_nobody_notices_is_not_said_to_be_noticed():
 def test_of_many_orders_to_nobody_the_first_are_told():
     missed = [Missed(at_ms=n * 10_000, whom="leader of checkout") for n in range(1, 6)]
 
-    assert told_missed(missed[:1]) == (
-        "the script found nobody, and did nothing: leader of checkout at 10.0 s"
-    )
+    assert told_missed(missed[:1]) == ("the script found nobody for: leader of checkout at 10.0 s")
     assert told_missed(missed).endswith("leader of checkout at 30.0 s and 2 others")
+
+
+def test_an_entry_that_finds_one_of_two_is_not_said_to_do_nothing():
+    scenario = Scenario.from_yaml(
+        "cluster: {topics: {orders: {partitions: 2}}}\n"
+        "groups: {checkout: {members: [ada, bea], subscribe: orders}}\n"
+        "script: [{at: 2s, crash: [ada, owner of orders-0]}]\n"
+        "run_for: 20s\n"
+    )
+
+    result = scenario.play()
+
+    assert [death.client for death in result.measures.deaths] == ["ada"]
+    assert told_missed(result.missed) == ("the script found nobody for: owner of orders-0 at 2.0 s")

@@ -251,4 +251,4 @@ def test_what_the_script_wanted_of_nobody_is_on_the_page():
 
     html = page([evolve(story, run_file=run_file)])
 
-    assert "the script found nobody, and did nothing: owner of orders-60 at 65.0 s" in html
+    assert "the script found nobody for: owner of orders-60 at 65.0 s" in html
