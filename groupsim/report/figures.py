@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -10,6 +9,7 @@ from attrs import frozen
 from groupsim.commands.results import GroupFigures
 from groupsim.commands.summary import NOTHING, has_figure, number
 from groupsim.report.story import RunStory
+from simulation.bounds import parse_bound
 from simulation.measures import MEASURES, Number, figure_of
 
 __all__ = [
@@ -53,16 +53,15 @@ _ASKED_FOR = (
     ("detection_s",),
     ("commits_refused",),
     ("dual_s",),
+    ("commits_per_s",),
 )
 #: What people want to know of even if it is the same everywhere.
 FEARED = ("lost", "duplicates")
 #: What has no meaning where nothing was written.
 _OF_RECORDS = ("lost", "duplicates", "lag", "lag_s")
-#: What an expectation is about stands at its beginning.
-_LEFT_SIDE = re.compile(r"[\w()]+")
 #: A number tells runs apart if the least is smaller than the greatest by this share of it.
 _APART = 0.1
-_HUNDRED, _HOUR_S = 100, 3_600
+_TENTH, _HUNDRED, _HOUR_S = 0.1, 100, 3_600
 
 
 @frozen
@@ -240,6 +239,8 @@ def in_seconds(value: Number) -> str:
 def _rounded(value: Number) -> str:
     if not isinstance(value, float) or value == 0:
         return f"{value:,.0f}"
+    if value < _TENTH:
+        return f"{value:.2g}"
     return f"{value:,.0f}" if value >= _HUNDRED else f"{value:.1f}"
 
 
@@ -263,11 +264,19 @@ def figures_that_differ(runs: Sequence[RunStory], most: int = _GLANCE) -> list[s
 def figures_asked_for(runs: Sequence[RunStory]) -> list[str]:
     """What the expectations of these runs are about, in the order in which people ask."""
     texts = [each["text"] for run in runs for each in run.outcome.get("expectations", ())]
-    sides = [found[0] for text in texts if (found := _LEFT_SIDE.match(text))]
-    named = {side if side == SUM else side.rpartition("(")[2].rstrip(")") for side in sides}
+    named = {name for text in texts if (name := _bounded(text))}
     # Whoever adds partitions asks for their readers; and how long a start takes is no question.
     named |= {UNREAD, *([LATER] if "rebalance_s" in named else [])}
     return [name for family in _ASKED_FOR for name in family if name in named]
+
+
+def _bounded(text: str) -> str:
+    """What an expectation sets a bound to; nothing where it is about a group's state or members."""
+    try:
+        bound = parse_bound(text)
+    except ValueError:
+        return ""
+    return SUM if bound.figure.text == SUM else bound.measure
 
 
 def differ(runs: Sequence[RunStory], name: str) -> bool:

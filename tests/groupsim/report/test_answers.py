@@ -10,13 +10,14 @@ from groupsim.report.answers import headline
 from groupsim.report.figures import (
     brief,
     figure,
+    figures_asked_for,
     figures_of_one,
     figures_that_differ,
     value_of,
 )
 from groupsim.report.members import BROKEN, Mark
 from groupsim.report.story import RunStory
-from simulation.measures import Member, Place, Tally
+from simulation.measures import MEASURES, Member, Place, Tally
 from tests.groupsim.report.stories import story_of
 from tests.groupsim.runs import a_death, a_ghost
 
@@ -237,6 +238,37 @@ def test_what_the_expectations_name_comes_first():
 
     assert figures_that_differ(runs)[:2] == ["commits_refused", "sum(unowned_s)"]
     assert headline(runs)[0] == "No commit was refused with a; 2 commits with b."
+
+
+def asked(*texts: str) -> list[str]:
+    """What is asked for by these expectations, beside what always is."""
+    expected = [{"text": text, "figure": 0, "holds": True} for text in texts]
+    return [
+        name
+        for name in figures_asked_for([a_run("a", expectations=expected)])
+        if name not in figures_asked_for([a_run("a")])
+    ]
+
+
+def test_every_measure_can_be_asked_for():
+    assert [name for name in MEASURES if name not in asked(f"{name} < 3")] == []
+
+
+def test_a_measure_is_asked_for_whatever_is_made_of_it():
+    assert asked("mean(lag_s) < 3") == ["lag_s"]
+    assert asked("sum(unowned_s) < 40") == ["sum(unowned_s)"]
+
+
+def test_a_group_that_is_called_like_a_measure_asks_for_nothing():
+    assert asked("lost is Stable", "lost has 3 members") == []
+
+
+def test_a_rate_that_is_small_is_not_said_to_be_nothing():
+    expected = [{"text": "commits_per_s < 3", "figure": 0.02, "holds": True}]
+    run = a_run("a", expectations=expected)
+    measures = evolve(run.measures, commits={Member("checkout", "ada"): 2}, until_ms=100_000)
+
+    assert "The group made 0.02 commits a second." in headline([evolve(run, measures=measures)])
 
 
 def test_little_of_something_is_no_merit_of_a_run_that_lost_records():
