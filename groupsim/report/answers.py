@@ -152,7 +152,7 @@ def _compared(runs: Sequence[RunStory], name: str) -> str:
     is_merit = between and not has_none and not _is_flawed(least, runs, name)
     best = "the fewest" if WORDS[name].noun else "the least"
     others = [
-        f"{_counted(each[0], name)} with {_names(each, runs)}"
+        f"{_counted(each[0], name)} with {_who(each, runs, name)}"
         for each in [*(between if name in FEARED else ()), most]
     ]
     return (
@@ -170,17 +170,27 @@ def _by_value(runs: Sequence[RunStory], name: str) -> list[list[RunStory]]:
     return list(found.values())
 
 
+def _who(some: Sequence[RunStory], runs: Sequence[RunStory], name: str) -> str:
+    """Runs that have the same of it; whoever has any of what people fear is never only counted."""
+    is_feared = name in FEARED and value_of(some[0], name)
+    return _all_names(some, runs) if is_feared else _names(some, runs)
+
+
 def _names(some: Sequence[RunStory], runs: Sequence[RunStory]) -> str:
     """Runs by their names; many of them by their number."""
     if len(some) > _LISTED_MAX:
         return f"{len(some)} of the {len(runs)}"
+    return _all_names(some, runs)
+
+
+def _all_names(some: Sequence[RunStory], runs: Sequence[RunStory]) -> str:
     return listed([run.name for run in sorted(some, key=runs.index)])
 
 
 def _least(some: Sequence[RunStory], runs: Sequence[RunStory], name: str) -> str:
     """Those that have least of it, and what little of it is no merit for."""
     if len(some) > _LISTED_MAX or name in FEARED:
-        return _names(some, runs)
+        return _who(some, runs, name)
     flaws = [(run.name, _flaw(run, runs)) for run in sorted(some, key=runs.index)]
     return listed([f"{each} ({flaw})" if flaw else each for each, flaw in flaws])
 
@@ -218,7 +228,7 @@ def _unfinished(runs: Sequence[RunStory]) -> Iterator[str]:
         yield "When they ended, each of them was still rebalancing."
     else:
         verb = "was" if len(found) == 1 else "were"
-        yield f"At the end, {_names(found, runs)} {verb} still rebalancing."
+        yield f"At the end, {_all_names(found, runs)} {verb} still rebalancing."
 
 
 def _broken(runs: Sequence[RunStory]) -> Iterator[str]:

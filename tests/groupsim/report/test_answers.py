@@ -147,6 +147,14 @@ def test_a_run_that_ends_within_a_rebalance_is_named():
     assert not any("ended" in said for said in headline([at_rest]))
 
 
+def test_many_runs_that_end_within_a_rebalance_are_named():
+    busy = [a_rebalance(a_run(name), None) for name in "abcd"]
+
+    assert headline([*busy, a_rebalance(a_run("e"), "Stable")])[-1] == (
+        "At the end, a, b, c and d were still rebalancing."
+    )
+
+
 def test_how_late_records_were_comes_before_how_many_partitions_moved():
     place = Place("checkout", "orders", 0)
     runs = [
@@ -227,6 +235,14 @@ def test_everybody_who_lost_records_is_named():
         "Nothing was lost with a; 3 records with b, 40 records with c and d and"
         " 500 records with e, the most."
     )
+
+
+def test_many_that_lost_the_same_are_named_too():
+    lost = {"a": 0, "b": 40, "c": 40, "d": 40, "e": 40}
+
+    first, *_ = headline([a_run(name, lost=records) for name, records in lost.items()])
+
+    assert first == "Nothing was lost with a; 40 records with b, c, d and e."
 
 
 def test_what_the_expectations_name_comes_first():
