@@ -65,8 +65,8 @@ def _headline_of_one(run: RunStory) -> list[str]:
         gaps = f"{WORDS[SUM].none}."
     else:
         gaps = f"{worst} had no owner for {in_seconds(unowned[worst])} in all"
-        if len(unowned) > 1:
-            gaps += f", the worst of all partitions; all {len(unowned)} together"
+        if everything := _all_partitions(run):
+            gaps += f", the worst of all partitions; {everything} together"
             gaps += f" {in_seconds(value_of(run, SUM) or 0)}"
         gaps += "."
     told = (SUM, "unowned_s", "rebalances", "rebalance_s", LATER, *FEARED)
@@ -113,13 +113,24 @@ def _said(run: RunStory, name: str, runs: Sequence[RunStory]) -> str:
     words = WORDS[name]
     if not value_of(run, name):
         return words.none
-    return words.some.format(_counted(run, name), partitions=_partitions(runs))
+    return words.some.format(_counted(run, name), summed=_summed(runs))
 
 
-def _partitions(runs: Sequence[RunStory]) -> str:
-    """What a sum is over."""
-    counts = {len(run.measures.values("unowned_s")) for run in runs}
-    return f"all {counts.pop():,}" if len(counts) == 1 else "all of them"
+def _summed(runs: Sequence[RunStory]) -> str:
+    """What a sum is over; nothing where there is one partition only."""
+    found = {_all_partitions(run) for run in runs}
+    if found == {""}:
+        return ""
+    return f", summed over {found.pop() if len(found) == 1 else 'all of them'},"
+
+
+def _all_partitions(run: RunStory) -> str:
+    """All partitions of a run, each once however many groups read it; nothing if it is one."""
+    places = run.measures.values("unowned_s")
+    count = len({(place.topic, place.partition) for place in places})
+    if count <= 1:
+        return ""
+    return f"all {count:,}{' in each group that reads them' if len(places) > count else ''}"
 
 
 def _counted(run: RunStory, name: str) -> str:

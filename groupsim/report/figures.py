@@ -80,7 +80,7 @@ class Words:
 #: How each number is said.
 WORDS = {
     SUM:               Words("", "unowned in sum",
-                             "Partitions had no owner for {}, summed over {partitions},",
+                             "Partitions had no owner for {}{summed}",
                              "No partition lost its owner"),
     "unowned_s":       Words("", "unowned at worst",
                              "The worst partition had no owner for {} in all",
