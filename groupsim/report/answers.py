@@ -43,6 +43,7 @@ def headline(runs: Sequence[RunStory]) -> list[str]:
         *(_compared(runs, name) for name in apart),
         *([] if apart else ["They hardly differ."]),
         *_feared(runs, feared),
+        *_unread(runs),
         *_unfinished(runs),
         *_broken(runs),
         *_failures(runs),
@@ -79,6 +80,7 @@ def _headline_of_one(run: RunStory) -> list[str]:
         _rebalances_of_one(run),
         *(f"{_said(run, name, [run])}." for name in names),
         *([] if run.has_records else [_NO_RECORDS]),
+        *_unread([run]),
         *_unfinished([run]),
         *_broken([run]),
     ]
@@ -240,6 +242,16 @@ def _unfinished(runs: Sequence[RunStory]) -> Iterator[str]:
     else:
         verb = "was" if len(found) == 1 else "were"
         yield f"At the end, {_all_names(found, runs)} {verb} still rebalancing."
+
+
+def _unread(runs: Sequence[RunStory]) -> Iterator[str]:
+    """Where new partitions have not been read at all: their wait was not over."""
+    for run in runs:
+        unread = Counter(place.group for place, wait in run.waits.items() if not wait.is_over)
+        where = f" with {run.name}" if len(runs) > 1 else ""
+        for group, count in unread.items():
+            those = counted(count, "new partition")
+            yield f"At the end, {those} still had no reader in {group}{where}."
 
 
 def _broken(runs: Sequence[RunStory]) -> Iterator[str]:

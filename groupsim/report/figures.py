@@ -85,9 +85,9 @@ WORDS = {
     "unowned_s":       Words("", "unowned at worst",
                              "The worst partition had no owner for {} in all",
                              "No partition lost its owner"),
-    UNREAD:            Words("", "until a new partition was read",
-                             "A new partition waited {} for its first reader",
-                             "No new partition waited for its first reader"),
+    UNREAD:            Words("", "wait of a new partition",
+                             "A new partition waited {} for a reader",
+                             "No new partition waited for a reader"),
     "dual_s":          Words("", "with two readers at worst",
                              "The worst partition had two readers at once for {} in all",
                              "No partition had two readers at once"),
@@ -122,7 +122,7 @@ WORDS = {
 _MEANINGS = {
     SUM: "the same, all partitions together",
     LATER: "the longest rebalance of a group after its first, in seconds",
-    UNREAD: "seconds from the addition of a partition to its first reader; the longest",
+    UNREAD: "seconds from the addition of a partition to its first reader or the end; the longest",
     FAILED: "commits that consumers gave up without the coordinator's refusal; all together",
 }
 
@@ -205,7 +205,7 @@ def value_of(run: RunStory, name: str) -> Number | None:
     if name == SUM:
         return figure_of("sum", measures.values("unowned_s").values())
     if name == UNREAD:
-        return max(run.first_reads_s.values(), default=None)
+        return max((each.seconds for each in run.waits.values()), default=None)
     if name == FAILED:
         return sum(count for group in run.groups for count in unrefused(run, group).values())
     if name == LATER:

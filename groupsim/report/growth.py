@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-from groupsim.report.ownership import Stay
+from groupsim.report.ownership import UNOWNED, Stay
 from simulation.events import Kind, Row, WorldEventKind
 from simulation.folds.places import Handler
 from simulation.measures import Place
 
-__all__ = ["GrowthFold", "waits_ms"]
+__all__ = ["GrowthFold", "Wait", "waits_for_readers"]
 
 #: A partition as the cluster knows it.
 Partition = tuple[str, int]
@@ -29,6 +29,7 @@ class GrowthFold:
         return {
             WorldEventKind.TOPIC_CREATED: self._on_created,
             WorldEventKind.PARTITIONS_ADDED: self._on_added,
+            WorldEventKind.TOPIC_DELETED: self._on_deleted,
         }
 
     def _on_created(self, row: Row) -> None:
@@ -40,18 +41,48 @@ class GrowthFold:
             self.added_ms[topic, partition] = row.at_ms
         self._counts[topic] = count
 
+    def _on_deleted(self, row: Row) -> None:
+        """Nobody waits for what is gone."""
+        self._counts.pop(row.topic or "", None)
+        for each in [each for each in self.added_ms if each[0] == row.topic]:
+            del self.added_ms[each]
 
-def waits_ms(
+
+@frozen
+class Wait:
+    """From when to when a new partition had no reader yet."""
+
+    from_ms: int
+    to_ms: int
+    #: Whether somebody came; else the run ended first.
+    is_over: bool
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return (self.to_ms - self.from_ms) / 1_000
+
+
+def waits_for_readers(
     added_ms: Mapping[Partition, int], stays: Sequence[Stay], now_ms: int
-) -> dict[Place, int]:
-    """How long new partitions waited for their first reader, in each group that reads the topic."""
+) -> dict[Place, Wait]:
+    """The wait of each new partition, in each group that reads its topic.
+
+    A group that reads nothing of the topic yet lets no partition wait.
+    """
+    groups: dict[tuple[str, str], int] = {}
     first_ms: dict[Place, int] = {}
     for stay in stays:
-        first_ms.setdefault(stay.place, stay.from_ms)
-    groups = dict.fromkeys((place.group, place.topic) for place in first_ms)
+        place = stay.place
+        known = (place.group, place.topic)
+        groups[known] = min(stay.from_ms, groups.get(known, stay.from_ms))
+        # What was before is of a topic that had the same name.
+        is_new = stay.from_ms >= added_ms.get((place.topic, place.partition), now_ms)
+        if is_new and stay.kind != UNOWNED:
+            first_ms.setdefault(place, stay.from_ms)
     return {
-        place: first_ms.get(place, now_ms) - at_ms
+        place: Wait(max(at_ms, here_ms), first_ms.get(place, now_ms), place in first_ms)
         for (topic, partition), at_ms in added_ms.items()
-        for group, wanted in groups
+        for (group, wanted), here_ms in groups.items()
         if wanted == topic and (place := Place(group, topic, partition))
     }

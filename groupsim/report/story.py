@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from groupsim.report.bands import BandFold, StateStay, Trouble
-from groupsim.report.growth import GrowthFold, waits_ms
+from groupsim.report.growth import GrowthFold, Wait, waits_for_readers
 from groupsim.report.lag_curves import LAG_WORTH_A_LOOK, LagCurves, Peak, Point, peaks, thinned
 from groupsim.report.members import Beats, Mark, MemberFold, MemberStay
 from groupsim.report.ownership import OwnershipLanes, Stay
@@ -78,8 +78,8 @@ class RunStory:
     #: How often consumers ended with an error and how often commits failed, by group and error.
     errors: Mapping[tuple[str, str], int] = field(factory=dict)
     failed_commits: Mapping[tuple[str, str], int] = field(factory=dict)
-    #: How long each partition that was added waited for its first reader.
-    first_reads_s: Mapping[Place, float] = field(factory=dict)
+    #: When each partition that was added waited for its first reader.
+    waits: Mapping[Place, Wait] = field(factory=dict)
 
     @property
     def outcome(self) -> Mapping[str, Any]:
@@ -158,9 +158,7 @@ def read_story(run: Path, listener: Listener = lambda _now_ms, _end_ms: None) ->
         has_records=lags.has_records,
         errors=members.errors,
         failed_commits=members.failed_commits,
-        first_reads_s={
-            place: ms / 1_000 for place, ms in waits_ms(growth.added_ms, stays, end_ms).items()
-        },
+        waits=waits_for_readers(growth.added_ms, stays, end_ms),
     )
 
 

@@ -15,6 +15,7 @@ from groupsim.report.figures import (
     figures_that_differ,
     value_of,
 )
+from groupsim.report.growth import Wait
 from groupsim.report.members import BROKEN, Mark
 from groupsim.report.story import RunStory
 from simulation.measures import MEASURES, Member, Place, Tally
@@ -43,6 +44,12 @@ def a_run(name: str, *, unowned_s: float = 0.0, lost: int = 0, **outcome: object
     )
     run_file = evolve(story_of(a_death).run_file, outcome=outcome)
     return evolve(story_of(a_death), name=name, measures=measures, run_file=run_file)
+
+
+def a_growth(name: str, seconds: int, *, is_read: bool = True) -> RunStory:
+    """A run in which a new partition waited so long for a reader, who came or did not."""
+    wait = Wait(10_000, 10_000 + seconds * 1_000, is_over=is_read)
+    return evolve(a_run(name), waits={Place("checkout", "orders", 5): wait})
 
 
 def a_loss(records: int) -> Tally:
@@ -134,13 +141,10 @@ def test_runs_of_one_name_keep_their_own_numbers():
 
 
 def test_a_run_that_has_nothing_to_tell_silences_no_other_of_its_name():
-    waits = {Place("checkout", "orders", 5): 240.0}
-    late, early = (
-        evolve(a_run("mine"), first_reads_s=each) for each in (waits, dict.fromkeys(waits, 3.0))
-    )
+    late, early = a_growth("mine", 240), a_growth("mine", 3)
 
     assert headline([late, early, a_run("mine")])[0] == (
-        "A new partition waited 3.0 s for its first reader with mine; 240 s with mine."
+        "A new partition waited 3.0 s for a reader with mine; 240 s with mine."
     )
 
 
@@ -354,16 +358,22 @@ def test_how_long_nobody_noticed_a_death_is_not_told_where_nobody_died():
 
 
 def test_the_wait_of_new_partitions_is_told():
-    place = Place("checkout", "orders", 5)
-    late, early = (
-        evolve(a_run(name), first_reads_s={place: seconds})
-        for name, seconds in (("a", 240.0), ("b", 3.0))
-    )
+    late, early = a_growth("a", 240), a_growth("b", 3)
 
     assert headline([late, early])[0] == (
-        "A new partition waited 3.0 s for its first reader with b; 240 s with a."
+        "A new partition waited 3.0 s for a reader with b; 240 s with a."
     )
-    assert "A new partition waited 240 s for its first reader." in headline([late])
+    assert "A new partition waited 240 s for a reader." in headline([late])
+
+
+def test_a_new_partition_that_nobody_has_read_is_told():
+    never, late = a_growth("a", 240, is_read=False), a_growth("b", 240)
+
+    assert headline([never])[-1] == "At the end, 1 new partition still had no reader in checkout."
+    assert headline([never, late])[-1] == (
+        "At the end, 1 new partition still had no reader in checkout with a."
+    )
+    assert not any("At the end" in said for said in headline([late]))
 
 
 def test_the_meaning_of_a_number_says_of_what_it_is():
