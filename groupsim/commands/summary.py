@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from coordinator import GroupState
 from groupsim.commands.results import GroupFigures, groups_of
 from groupsim.commands.voice import Voice
 from simulation.liveness import Liveness
-from simulation.measures import MEASURES, Death, Measures, Number, Rebalance
+from simulation.measures import MEASURES, Death, Measures, Number, Rebalance, Tally
 from simulation.moments import Moment
 from simulation.scenarios import RunResult, Scenario
 from simulation.scenarios.results import Failure, Missed
@@ -137,8 +138,8 @@ def facts_of(group: GroupFigures) -> Iterator[tuple[str, str]]:
     )
     yield "unowned", _seconds(group, "unowned_s")
     yield "owned twice", _seconds(group, "dual_s")
-    yield "duplicates", _records(group.by_cause(measures.duplicates))
-    yield "lost", _records(group.by_cause(measures.lost))
+    yield "duplicates", _records(group, measures.duplicates)
+    yield "lost", _records(group, measures.lost)
     yield "lag", _lag(group)
     if deaths := group.values("detection_s"):
         yield "deaths", _deaths(deaths)
@@ -230,13 +231,19 @@ def _said(seconds: Number) -> str:
     return lasting(round(seconds * 1_000))
 
 
-def _records(by_cause: Mapping[str, int]) -> str:
+def _records(group: GroupFigures, tallies: Sequence[Tally]) -> str:
+    by_cause = group.by_cause(tallies)
     if not by_cause:
         return _NONE
     total = counted(sum(by_cause.values()), "record")
+    partitions = Counter(each.cause for each in tallies if each.place.group == group.group)
+    where = {
+        cause: f" in {count} partitions" if count > 1 else "" for cause, count in partitions.items()
+    }
     if len(by_cause) == 1:
-        return f"{total} because {next(iter(by_cause))}"
-    told = [f"{records:,} because {cause}" for cause, records in by_cause.items()]
+        (cause,) = by_cause
+        return f"{total}{where[cause]} because {cause}"
+    told = [f"{records:,}{where[cause]} because {cause}" for cause, records in by_cause.items()]
     if rest := list(by_cause.values())[_CAUSES_MAX:]:
         told[_CAUSES_MAX:] = [f"{sum(rest):,} for {counted(len(rest), 'other cause')}"]
     return f"{total}: {'; '.join(told)}"

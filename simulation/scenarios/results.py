@@ -57,7 +57,7 @@ class RunResult:
     liveness: str
     #: Consumers that ended with an error, in the order in which they did.
     failures: tuple[Failure, ...] = ()
-    #: What the script asked of nobody, and so nothing came of it.
+    #: Whom the script meant and did not find; others of the same entry it may have found.
     missed: tuple[Missed, ...] = ()
     #: Its run directory, if it was recorded.
     path: Path | None = None
