@@ -54,6 +54,18 @@ def test_a_single_cause_needs_no_second_number():
     assert told("lost", losses(20)) == "20 records because cause 1"
 
 
+def test_a_cause_in_several_partitions_says_in_how_many():
+    found = losses(8, 8, 8)
+    tallies = [
+        evolve(each, place=each.place._replace(partition=n), cause="bea went from 2 to 10: reset")
+        for n, each in enumerate(found.lost)
+    ]
+
+    told_once = told("lost", evolve(found, lost=tuple(tallies)))
+
+    assert told_once == "24 records in 3 partitions because bea went from 2 to 10: reset"
+
+
 def test_of_many_causes_the_rest_is_counted_with_its_records():
     assert told("lost", losses(50, 40, 30, 20, 10)) == (
         "150 records: 50 because cause 1; 40 because cause 2; 30 because cause 3;"
