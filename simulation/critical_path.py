@@ -377,9 +377,8 @@ class _Telling:
         for row in self.within:
             is_news = row.kind == _REPLY_SENT and row.error == _NEWS and row.client == client
             if is_news and (row.at_ms - from_ms) * 2 > waited_ms >= _NOT_AT_ONCE_MS:
-                return (
-                    f": it heard of the rebalance with its next heartbeat, at {in_time(row.at_ms)}"
-                )
+                told_ms = in_time(row.at_ms)
+                return f": it was told of the rebalance with its next heartbeat, at {told_ms}"
             if is_news:
                 return None
         return None

@@ -207,8 +207,10 @@ def _hold_of_given_up() -> Column:
     """A phase that ends because its coordinator is gone."""
     ending = F.col(c.ENDING)
     is_gone = (ending[c.KIND] == _LOADED) | (ending[c.STATE] == _DEAD)
-    who, why = _one(F.lit("its coordinator")), F.lit("which was gone")
-    hold = _hold(who, why, ending[c.AT_MS], ending[c.SEQ])
+    is_joining = F.col(c.STATE) == _PREPARING
+    what = F.when(is_joining, "the wait for joins").otherwise("the wait for the assignment")
+    why = F.lit("until the coordinator was another")
+    hold = _hold(_one(what), why, ending[c.AT_MS], ending[c.SEQ])
     return F.when(F.col(c.TURNS) & F.col(c.IS_MOVING) & or_false(is_gone), hold)
 
 

@@ -467,7 +467,9 @@ held AS (
             'held_from_ms': opened.at_ms, 'held_until_ms': at_ms}
         WHEN is_phase AND (ending.kind = 'group_loaded' OR ending.state = 'Dead') THEN {
             'duration_ms': ending.at_ms - opened.at_ms, 'seq': -ending.seq,
-            'held_by': 'its coordinator', 'held_why': 'which was gone',
+            'held_by': if(state = 'PreparingRebalance', 'the wait for joins',
+                'the wait for the assignment'),
+            'held_why': 'until the coordinator was another',
             'held_from_ms': opened.at_ms, 'held_until_ms': ending.at_ms}
         WHEN is_phase AND state = 'CompletingRebalance' AND ending IS NOT NULL THEN {
             'duration_ms': ending.at_ms - opened.at_ms, 'seq': -ending.seq,

@@ -230,7 +230,7 @@ def groups_chart(canvas: Canvas) -> Chart:
     return canvas.finished(
         "Group state",
         canvas.more(
-            "blank: there is no such group"
+            "blank: there is no such group, or the run is over"
             + "; below it, red: something is wrong, blue: something is changed" * has_script
         ),
         states,
@@ -345,7 +345,7 @@ def members_chart(canvas: Canvas) -> Chart:
         "Members",
         ("dotted: heartbeats; ticks: commits, red if they failed; " if is_roomy else "")
         + "x: crash or fatal error; grey: not in the group; dark bar: stands still;"
-        " hollow: down, still a member; blank: not running",
+        " hollow: down, still a member; blank: not running, or the run is over",
         *lives,
         *([beats, *_commits(canvas, y, step)] if is_roomy else []),
         _crashes(canvas, y, step),
@@ -431,7 +431,7 @@ def lag_chart(canvas: Canvas) -> Chart:
     of_each = " of each group" if len(lanes.groups) > 1 else ""
     return canvas.finished(
         "Lag, in records",
-        f"blue: the partition{of_each} that is furthest behind; grey: single partitions"
+        f"blue: the partition{of_each} that is furthest behind; grey: some single partitions"
         + canvas.more(
             "; counted from its reader's position (not the commit), as soon as there is one;"
             " of short times the most"

@@ -80,10 +80,10 @@ class Words:
 #: How each number is said.
 WORDS = {
     SUM:               Words("", "unowned in sum",
-                             "Partitions had no owner for {}{summed}",
+                             "Partitions were left without an owner for {}{summed}",
                              "No partition lost its owner"),
     "unowned_s":       Words("", "unowned at worst",
-                             "The worst partition had no owner for {} in all",
+                             "The worst partition was left without an owner for {} in all",
                              "No partition lost its owner"),
     UNREAD:            Words("", "wait of a new partition",
                              "A new partition waited {} for a reader",
@@ -112,8 +112,8 @@ WORDS = {
                              "Every death was noticed at once"),
     "commits_refused": Words("commit", "refused", "The coordinator refused {}",
                              "No commit was refused"),
-    FAILED:            Words("commit", "failed without a refusal", "Without a refusal failed {}",
-                             "No commit failed without a refusal"),
+    FAILED:            Words("commit", "failed unanswered", "Failed without an answer heard: {}",
+                             "No commit failed without an answer heard"),
     "commits_per_s":   Words("commit", "a second", "The group made {} a second",
                              "Nothing was committed"),
 }
@@ -123,7 +123,7 @@ _MEANINGS = {
     SUM: "the same, all partitions together",
     LATER: "the longest rebalance of a group after its first, in seconds",
     UNREAD: "seconds from the addition of a partition to its first reader or the end; the longest",
-    FAILED: "commits that consumers gave up without the coordinator's refusal; all together",
+    FAILED: "commits that consumers gave up without hearing a refusal; all together",
 }
 
 #: How a run's figure comes of many values: by what there is one for, and by the aggregate.
@@ -215,7 +215,7 @@ def value_of(run: RunStory, name: str) -> Number | None:
 
 
 def unrefused(run: RunStory, group: str) -> dict[str, int]:
-    """Commits of a group that failed without the coordinator's refusal, by error.
+    """Commits of a group that failed without hearing a refusal, by error.
 
     A consumer that hears of a refusal gives it the coordinator's name; its own reasons are others.
     """

@@ -10,7 +10,7 @@ from itertools import pairwise
 from attrs import define, evolve, field, frozen
 
 from simulation.events import EventKind, Kind, Row, WorldEventKind
-from simulation.folds.places import Handler, Member
+from simulation.folds.places import Handler, Member, Place, place_of
 from simulation.folds.rosters import Rosters, replaced_id
 
 __all__ = [
@@ -123,6 +123,7 @@ class MemberFold:
     failed_commits: Counter[tuple[str, str]] = field(factory=Counter, init=False)
     #: The commit that was told last.
     _commit: tuple[object, ...] = field(default=(), init=False)
+    _places: set[Place | None] = field(factory=set, init=False)
     _lives: dict[Member, _Life] = field(factory=dict, init=False)
     _stays: list[MemberStay] = field(factory=list, init=False)
     _marks: dict[tuple[Member, str, int], Mark] = field(factory=dict, init=False)
@@ -266,9 +267,11 @@ class MemberFold:
     def _on_commit(self, row: Row) -> None:
         # A commit of several partitions has a row for each of them.
         commit = (row.group, row.client, row.kind, row.error, row.at_ms)
-        if commit == self._commit:
+        place = place_of(row)
+        if commit == self._commit and place not in self._places:
+            self._places.add(place)
             return
-        self._commit = commit
+        self._commit, self._places = commit, {place}
         is_failed = row.kind == WorldEventKind.COMMIT_FAILED.value
         self._mark(row, FAILED if is_failed else COMMITTED, row.error or "")
         if is_failed and row.group is not None:

@@ -260,7 +260,7 @@ def _facts(run: RunStory, group: str) -> Iterator[tuple[str, str]]:
     """What the summary says of a group, and the errors that only its consumers met."""
     yield from facts_of(GroupFigures(group, run.measures))
     if failed := unrefused(run, group):
-        yield "commits failed", f"without a refusal: {_by_error(failed)}"
+        yield "commits failed", f"without hearing a refusal: {_by_error(failed)}"
     if fatal := {error: n for (where, error), n in run.errors.items() if where == group}:
         yield "fatal errors", _by_error(fatal)
 

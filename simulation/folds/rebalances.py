@@ -21,6 +21,7 @@ _CLIENT_REASON = "; client reason: "
 _NO_REASON = "not provided"
 _STILL_AWAITED = "; still awaited: "
 _PENDING, _NEVER_CAME_BACK = "pending member ", " never came back"
+_CHANGED_HANDS = "until the coordinator was another"
 _SESSION, _EXPIRED = "session of ", " expired"
 
 
@@ -202,8 +203,9 @@ class RebalanceFold:
     def _turn(self, course: Course, row: Row) -> None:
         """The group goes from one phase to the next, or to rest."""
         if row.kind == EventKind.GROUP_LOADED.value or row.state == GroupState.DEAD.value:
+            what = "joins" if course.state == _PREPARING else "the assignment"
             since_ms = course.state_since_ms
-            self._hold(course, Hold("its coordinator", "which was gone", since_ms, row.at_ms))
+            self._hold(course, Hold(f"the wait for {what}", _CHANGED_HANDS, since_ms, row.at_ms))
         elif course.state == _COMPLETING:
             self._hold(course, self._hold_of_sync(course, row))
         course.phases.append(Phase(course.state, course.state_since_ms, row.at_ms))

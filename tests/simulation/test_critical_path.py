@@ -116,7 +116,9 @@ def test_a_rebalance_whose_coordinator_moves_away_is_told_as_given_up():
     (told,) = explanations(rows)
 
     assert "was given up 10.0 s later, when its coordinator moved away" in told.sentences[0]
-    assert told.sentences[2] == "It was held 10.0 s by its coordinator, which was gone."
+    assert told.sentences[2] == (
+        "It was held 10.0 s by the wait for the assignment, until the coordinator was another."
+    )
 
 
 def test_a_rebalance_that_begins_anew_is_told_with_how_often_and_why():

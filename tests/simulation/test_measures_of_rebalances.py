@@ -76,7 +76,9 @@ def test_a_leader_whose_coordinator_dies_is_not_said_to_have_assigned():
     )
 
     held = measure(rows).rebalances[0].held
-    assert held == Hold("its coordinator", "which was gone", 10_000, 12_000)
+    assert held == Hold(
+        "the wait for the assignment", "until the coordinator was another", 10_000, 12_000
+    )
 
 
 def test_the_first_rebalance_of_a_group_is_held_by_its_initial_delay_and_moves_nothing():

@@ -226,7 +226,7 @@ def test_the_leader_of_the_time_holds_the_wait_for_its_assignment(spark):
     ]
 
 
-def test_a_rebalance_whose_coordinator_is_gone_is_held_by_that(spark):
+def test_a_rebalance_whose_coordinator_is_gone_says_what_it_waited_for(spark):
     frame = events(
         spark,
         moves_to(PREPARING, 10, "member ada-1 joined", count=1),
@@ -239,8 +239,8 @@ def test_a_rebalance_whose_coordinator_is_gone_is_held_by_that(spark):
     found = frame.transform(rebalances)
 
     assert rows_of(found, c.HELD_BY, c.HELD_WHY, c.HELD_FROM_MS, c.HELD_UNTIL_MS) == [
-        ("its coordinator", "which was gone", 20, 80),
-        ("its coordinator", "which was gone", 90, 95),
+        ("the wait for the assignment", "until the coordinator was another", 20, 80),
+        ("the wait for joins", "until the coordinator was another", 90, 95),
     ]
 
 

@@ -80,7 +80,8 @@ def test_a_partition_that_never_had_an_owner_is_not_said_to_have_had_one():
 
 def test_of_several_runs_the_best_and_the_worst_are_named():
     assert told({"eager": 1_204.2, "surge": 138.787, "static": 415.0}) == (
-        "Partitions had no owner for 139 s with surge, the least; 1,204 s with eager, the most."
+        "Partitions were left without an owner for 139 s with surge, the"
+        " least; 1,204 s with eager, the most."
     )
 
 
@@ -95,10 +96,11 @@ def test_a_sum_says_over_how_many_partitions_it_is():
     runs = [unowned_in(two, "a", 1.0), unowned_in(two, "b"), unowned_in(three, "c")]
 
     assert headline(runs[:2])[0] == (
-        "Partitions had no owner for 2.0 s, summed over all 2, with a; 20.0 s with b."
+        "Partitions were left without an owner for 2.0 s, summed over all 2, with a; 20.0 s with b."
     )
     assert headline(runs[1:])[0] == (
-        "Partitions had no owner for 20.0 s, summed over all of them, with b; 30.0 s with c."
+        "Partitions were left without an owner for 20.0 s, summed over all of"
+        " them, with b; 30.0 s with c."
     )
 
 
@@ -107,7 +109,7 @@ def test_one_partition_is_no_sum():
         "orders-0 of checkout had no owner for 10.0 s in all."
     )
     assert told({"a": 10.0, "b": 3.0}) == (
-        "Partitions had no owner for 3.0 s with b; 10.0 s with a."
+        "Partitions were left without an owner for 3.0 s with b; 10.0 s with a."
     )
 
 
@@ -123,20 +125,21 @@ def test_a_partition_that_two_groups_read_is_one_partition():
 
 def test_two_runs_need_no_word_for_least_and_most():
     assert told({"eager": 12.34, "static": 0.5}) == (
-        "Partitions had no owner for 500 ms with static; 12.3 s with eager."
+        "Partitions were left without an owner for 500 ms with static; 12.3 s with eager."
     )
 
 
 def test_runs_that_have_the_same_are_named_together():
     assert told({"a": 30.0, "b": 0.0, "c": 10.0, "d": 0.0}) == (
-        "Partitions had no owner for 30.0 s with a, the most; not at all with b and d."
+        "Partitions were left without an owner for 30.0 s with a, the most;"
+        " not at all with b and d."
     )
 
 
 def test_runs_of_one_name_keep_their_own_numbers():
     runs = [a_run("mine", unowned_s=seconds) for seconds in (40.0, 20.0, 10.0)]
 
-    assert headline(runs)[0].startswith("Partitions had no owner for 10.0 s")
+    assert headline(runs)[0].startswith("Partitions were left without an owner for 10.0 s")
     assert headline(runs)[0].endswith("; 40.0 s with mine, the most.")
 
 
@@ -150,7 +153,7 @@ def test_a_run_that_has_nothing_to_tell_silences_no_other_of_its_name():
 
 def test_many_that_have_the_same_are_counted():
     assert told({"a": 30.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}) == (
-        "Partitions had no owner for 30.0 s with a; not at all with 4 of the 5."
+        "Partitions were left without an owner for 30.0 s with a; not at all with 4 of the 5."
     )
 
 
@@ -334,7 +337,8 @@ def test_little_of_something_is_no_merit_of_a_run_that_lost_records():
     ]
 
     assert headline(runs)[1] == (
-        "Partitions had no owner for 1.0 s with a (which lost 7 records); 3.0 s with c, the most."
+        "Partitions were left without an owner for 1.0 s with a (which lost 7"
+        " records); 3.0 s with c, the most."
     )
 
 

@@ -185,7 +185,7 @@ def test_what_the_coordinator_refused_is_not_told_a_second_time():
     )
 
     assert "refused: 5 UNKNOWN_MEMBER_ID" in html
-    assert "<dd>without a refusal: 3 CommitFailedException</dd>" in html
+    assert "<dd>without hearing a refusal: 3 CommitFailedException</dd>" in html
 
 
 def test_each_of_several_runs_says_what_it_has_that_not_all_have():

@@ -192,6 +192,16 @@ def test_commits_that_failed_are_counted_by_their_error():
     assert fold.failed_commits == {("checkout", "CommitFailedException"): 2}
 
 
+def test_commits_of_one_partition_that_fail_at_once_are_several():
+    fold = MemberFold(1_000)
+    row = next(row for row in rows_of(a_death) if row.kind == "commit_acknowledged")
+    failed = evolve(row, kind="commit_failed", error="DisconnectException")
+    for partition in (0, 1, 0, 1, 0):
+        fold.handlers()[WorldEventKind.COMMIT_FAILED](evolve(failed, partition=partition))
+
+    assert fold.failed_commits == {("checkout", "DisconnectException"): 3}
+
+
 def test_a_run_knows_whether_anything_was_written(tmp_path):
     record(the_leader_dies(), tmp_path / "idle")
 
