@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -27,6 +28,9 @@ _COLUMNS, _TWICE_TWO = 3, 4
 #: A page says this better; a picture of several runs leaves it out.
 _LEFT_OUT_OF_MANY = ("members",)
 
+#: A letter of a title's words is about so wide.
+_LETTER = 7
+
 Spec = dict[str, Any]
 
 
@@ -40,23 +44,25 @@ def charts_of(run: RunStory, runs: Sequence[RunStory] = ()) -> Iterator[tuple[st
 
 
 def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
-    """Runs side by side on one scale, each under its name and a line of words."""
+    """Runs side by side on one scale, each under its name and some words."""
     lanes = lanes_of(runs)
     is_one = len(runs) == 1
+    width = _WIDTH if is_one else _WIDTH_OF_MANY
     canvas = Canvas(
         lanes=lanes,
-        width=_WIDTH if is_one else _WIDTH_OF_MANY,
+        width=width,
         height_max=360 if is_one else _HEIGHT_OF_MANY,
         is_live=False,
     )
     left_out = () if is_one else _LEFT_OUT_OF_MANY
     names = [name for name in charts_worth_drawing(lanes) if name not in left_out]
+    told = _in_lines(subtitles, width + lanes.label_width)
     columns: list[alt.VConcatChart] = []
     frames: dict[str, Frame] = {}
     for n, run in enumerate(runs):
         prefix = f"run{n}_"
         charts = [CHARTS[name](evolve(canvas, prefix=prefix)) for name in names]
-        words = [subtitles[n]] if n < len(subtitles) else []
+        words = told[n] if n < len(told) else []
         title = alt.TitleParams(run.name, subtitle=words, fontSize=15, subtitleFontSize=12)
         columns.append(
             alt.vconcat(*charts, spacing=12, title=title).resolve_scale(color="independent")
@@ -65,6 +71,13 @@ def picture(runs: Sequence[RunStory], subtitles: Sequence[str] = ()) -> Spec:
     in_a_row = 2 if len(runs) == _TWICE_TWO else _COLUMNS
     whole = alt.concat(*columns, columns=in_a_row, spacing=24).resolve_scale(color="independent")
     return filled(whole, frames, lanes)
+
+
+def _in_lines(texts: Sequence[str], width: int) -> list[list[str]]:
+    """Texts in lines no wider than a column, as many for each: charts stand beside each other."""
+    told = [wrap(text, width // _LETTER) for text in texts]
+    most = max(map(len, told), default=0)
+    return [[*lines, *[" "] * (most - len(lines))] for lines in told]
 
 
 def filled(

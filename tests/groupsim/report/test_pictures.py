@@ -90,6 +90,16 @@ def test_a_consumer_that_only_others_have_has_no_lane():
     assert ["cat" in texts_of(as_svg(chart)) for chart in lanes] == [False, True]
 
 
+def test_long_words_under_a_name_take_as_many_lines_in_each_column():
+    runs = [story_of(a_death), story_of(a_pause)]
+
+    spec = picture(runs, ["short", "words and more words " * 5])
+
+    short, long = (each["title"]["subtitle"] for each in spec["concat"])
+    assert len(short) == len(long) > 1
+    assert short[0] == "short"
+
+
 def test_a_gap_is_red_in_the_picture():
     assert UNOWNED_COLOUR in as_svg(picture([story_of(a_death)]))
 
