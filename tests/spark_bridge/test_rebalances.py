@@ -239,8 +239,8 @@ def test_a_rebalance_whose_coordinator_is_gone_says_what_it_waited_for(spark):
     found = frame.transform(rebalances)
 
     assert rows_of(found, c.HELD_BY, c.HELD_WHY, c.HELD_FROM_MS, c.HELD_UNTIL_MS) == [
-        ("the wait for the assignment", "until the coordinator was another", 20, 80),
         ("the wait for joins", "until the coordinator was another", 90, 95),
+        ("the wait for the assignment", "until the coordinator was another", 20, 80),
     ]
 
 
