@@ -261,8 +261,9 @@ def test_heartbeats_at_the_usual_pace_are_one_stretch_and_a_silence_parts_them()
     assert stretches_of(fold) == [(4, 2_997, 12_000), (3, 59_997, 66_000)]
 
 
-def test_a_member_that_is_mostly_silent_keeps_its_pace_and_its_silences():
-    quiet = a_row(
+def four_quiet_beats():
+    """A row that counts four heartbeats, three seconds apart."""
+    return a_row(
         WorldEventKind.HEARTBEATS_ANSWERED,
         18_000,
         count=4,
@@ -270,7 +271,9 @@ def test_a_member_that_is_mostly_silent_keeps_its_pace_and_its_silences():
         detail="the last at 12000 ms",
     )
 
-    fold = told_of([quiet, *beats_at(27_000, 42_000, 57_000, 72_000)])
+
+def test_a_member_that_is_mostly_silent_keeps_its_pace_and_its_silences():
+    fold = told_of([four_quiet_beats(), *beats_at(27_000, 42_000, 57_000, 72_000)])
 
     assert stretches_of(fold) == [
         (4, 2_997, 12_000),
@@ -279,16 +282,9 @@ def test_a_member_that_is_mostly_silent_keeps_its_pace_and_its_silences():
 
 
 def test_a_member_that_came_later_has_the_pace_of_the_others():
-    quiet = a_row(
-        WorldEventKind.HEARTBEATS_ANSWERED,
-        18_000,
-        count=4,
-        duration_ms=9_003,
-        detail="the last at 12000 ms",
-    )
     late = [evolve(row, client="late") for row in beats_at(27_000, 42_000, 57_000)]
 
-    fold = told_of([quiet, *late])
+    fold = told_of([four_quiet_beats(), *late])
 
     assert [each.count for each in fold.beats() if each.member.client == "late"] == [1, 1, 1]
 
