@@ -35,6 +35,7 @@ class Reporter:
     told: Callable[[int, int, float], str] = field(factory=lambda: told_progress)
     clock: Callable[[], float] = time.monotonic
     _bar: Progress | None = field(default=None, init=False)
+    _has_begun: bool = field(default=False, init=False)
     _began_s: float = field(default=0.0, init=False)
     _next_s: float = field(default=0.0, init=False)
 
@@ -61,8 +62,10 @@ class Reporter:
     def __call__(self, now_ms: int, end_ms: int) -> None:
         """So far of so much."""
         now_s = self.clock()
-        if now_ms == 0:  # what came before was getting ready, and says nothing of the pace
-            self._began_s = now_s
+        if not self._has_begun:
+            self._has_begun = True
+            if now_ms == 0:  # what came before was getting ready, and says nothing of the pace
+                self._began_s = now_s
         if now_s < self._next_s:
             return
         told = self.told(now_ms, end_ms, now_s - self._began_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.commands.progress import Reporter, told_progress
+from groupsim.commands.progress import Reporter, told_progress, told_runs
 from groupsim.commands.voice import Voice
 
 
@@ -47,3 +47,14 @@ def test_the_time_of_getting_ready_says_nothing_of_the_pace(capsys):
         "eager: 0 ms of 42.0 s",
         "eager: 21.0 s of 42.0 s, 2 times as fast as life, about 10 s left",
     ]
+
+
+def test_the_time_until_the_first_runs_are_done_belongs_to_their_pace(capsys):
+    clock = iter([0.0, 10.0, 60.0, 110.0]).__next__
+    with Reporter(Voice().talk, "sweep", told=told_runs, clock=clock) as progress:
+        for done in (0, 0, 256):
+            progress(done, 512)
+
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "sweep: 256 of 512 runs, 2.6 a second, about 100 s left"
+    )
