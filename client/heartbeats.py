@@ -31,10 +31,10 @@ class Heartbeat:
     config: ConsumerConfig
     clock: Clock
     retry_backoff: ExponentialBackoff
+    beat_at_ms: int = field(default=0, init=False)
+    session_ends_ms: int = field(default=0, init=False)
+    poll_ends_ms: int = field(default=0, init=False)
     _current_ms: int = field(init=False)
-    _beat_at_ms: int = field(default=0, init=False)
-    _session_ends_ms: int = field(default=0, init=False)
-    _poll_ends_ms: int = field(default=0, init=False)
     _failures: int = 0
 
     def __attrs_post_init__(self) -> None:
@@ -44,17 +44,17 @@ class Heartbeat:
 
     def polled(self, now_ms: int) -> None:
         """The application polls."""
-        self._poll_ends_ms = self._update(now_ms) + self.config.max_poll_interval_ms
+        self.poll_ends_ms = self._update(now_ms) + self.config.max_poll_interval_ms
 
     def polled_every(self, timeout_ms: int, now_ms: int) -> None:
         """Polls have ended and begun since the last that was told, each after its time-out."""
-        last_ms = self._poll_ends_ms - self.config.max_poll_interval_ms
+        last_ms = self.poll_ends_ms - self.config.max_poll_interval_ms
         waited_ms = max(0, now_ms - last_ms)
-        self._poll_ends_ms += waited_ms // timeout_ms * timeout_ms if timeout_ms else waited_ms
+        self.poll_ends_ms += waited_ms // timeout_ms * timeout_ms if timeout_ms else waited_ms
 
     def sent(self, now_ms: int) -> None:
         """A heartbeat leaves; the next is due an interval later, answer or not."""
-        self._beat_at_ms = self._update(now_ms) + self.config.heartbeat_interval_ms
+        self.beat_at_ms = self._update(now_ms) + self.config.heartbeat_interval_ms
 
     def received(self) -> None:
         """A heartbeat was answered well."""
@@ -64,7 +64,7 @@ class Heartbeat:
     def failed(self) -> None:
         """A heartbeat was not; the next is due after a back-off."""
         backoff_ms = self.retry_backoff.backoff_ms(self._failures)
-        self._beat_at_ms = self._update(self.clock.now_ms) + backoff_ms
+        self.beat_at_ms = self._update(self.clock.now_ms) + backoff_ms
         self._failures += 1
 
     def reset_timeouts(self) -> None:
@@ -76,27 +76,28 @@ class Heartbeat:
 
     def reset_session_timeout(self) -> None:
         """The coordinator was found."""
-        self._session_ends_ms = self._update(self.clock.now_ms) + self.config.session_timeout_ms
+        self.session_ends_ms = self._update(self.clock.now_ms) + self.config.session_timeout_ms
 
     def is_due(self, now_ms: int) -> bool:
         """Whether the next heartbeat should leave."""
-        return self._update(now_ms) >= self._beat_at_ms
+        return self._update(now_ms) >= self.beat_at_ms
 
     def time_to_next_ms(self, now_ms: int) -> int:
         """How long until the next heartbeat is due."""
-        return max(0, self._beat_at_ms - self._update(now_ms))
+        return max(0, self.beat_at_ms - self._update(now_ms))
 
     def session_expired(self, now_ms: int) -> bool:
         """Whether the coordinator has been silent for a whole session."""
-        return self._update(now_ms) >= self._session_ends_ms
+        return self._update(now_ms) >= self.session_ends_ms
 
     def poll_expired(self, now_ms: int) -> bool:
         """Whether the application has not polled for too long."""
-        return self._update(now_ms) >= self._poll_ends_ms
+        return self._update(now_ms) >= self.poll_ends_ms
 
     def _update(self, now_ms: int) -> int:
         """The time of the latest update, this one or one with a later time."""
-        self._current_ms = max(self._current_ms, now_ms)
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
         return self._current_ms
 
 

@@ -48,18 +48,22 @@ class PollLoop:
     _has_all_positions: bool = field(default=False, init=False)
     #: Whether the group, if there is one, wants nothing of the poll under way.
     _is_in_order: bool = field(default=False, init=False)
+    #: The last look round of the poll under way, and that poll's time.
+    _look: _Look | None = field(default=None, init=False)
+    _timer: Timer | None = field(default=None, init=False)
 
     async def collect(self, timer: Timer) -> Collected | None:
         """What there is to hand out, as soon as there is any; None after the time."""
-        look: _Look | None = None
+        self._look, self._timer = None, timer
         while True:
             self.client.maybe_trigger_wakeup()
             passes = self.client.passes
-            if look is not None and self._is_idle(look, timer.current_ms):
+            if self._is_idle(timer.current_ms):
                 await self._wait(timer, self._wait_ms(timer), passes)
                 collected = self.fetcher.collect()
             else:
-                look = self._look(timer.current_ms)
+                ended, version = self.client.ended, self.metadata.update_version
+                self._look = _Look(timer.current_ms, ended, version)
                 collected = await self._look_round(timer, passes)
             if not collected.is_empty:
                 # The next records are on their way while the application handles these.
@@ -112,24 +116,46 @@ class PollLoop:
             and self.subscriptions.has_all_fetch_positions
         )
 
-    def _look(self, now_ms: int) -> _Look:
-        return _Look(now_ms, self.client.ended, self.metadata.update_version)
+    def _is_idle(self, now_ms: int) -> bool:
+        """Whether to look round again would find what the last look has found: all in order."""
+        return (
+            self._has_heard_nothing
+            and now_ms < self.subscriptions.next_retry_ms
+            and (self.group is None or self.group.has_nothing_to_do(now_ms))
+        )
 
-    def _is_idle(self, look: _Look, now_ms: int) -> bool:
-        """Whether to look round again would find what this look has found: all in order.
+    @property
+    def _has_heard_nothing(self) -> bool:
+        """Whether all was in order at the last look, and nothing has come that may change it.
 
         By time alone a position may be asked for again, a connection that is down be tried again
         and a replica be left.
         """
+        look = self._look
         return (
-            self._is_in_order
+            look is not None
+            and self._is_in_order
             and self.client.ended == look.ended
             and self.metadata.update_version == look.update_version
-            and now_ms < self.subscriptions.next_retry_ms
             and self.client.network.states.backs_off_until_ms <= look.at_ms
             and not self.subscriptions.has_read_from_followers
-            and (self.group is None or self.group.has_nothing_to_do(now_ms))
         )
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the poll under way waits, and only time or news can give it something to do."""
+        return (
+            self.is_waiting
+            and self._has_heard_nothing
+            and self._is_settled
+            and self.fetcher.buffer.is_empty
+        )
+
+    @property
+    def ends_ms(self) -> int:
+        """When the poll under way ends for want of records; never, if nobody would hear of that."""
+        assert self._timer is not None
+        return NEVER if self.swallows_empty_polls else self._timer.deadline_ms
 
     # --- the wait ---------------------------------------------------------------------------------
 

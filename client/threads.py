@@ -108,7 +108,9 @@ class Threads:
         at_ms = NEVER if self._wait is None else self._wait.deadline_ms
         if self._application is None or not self._wait_is_locked:
             for beat in self._beats:
-                at_ms = min(at_ms, self.clock.now_ms if beat.is_notified else beat.deadline_ms)
+                beat_ms = self.clock.now_ms if beat.is_notified else beat.deadline_ms
+                if beat_ms < at_ms:
+                    at_ms = beat_ms
         return at_ms
 
     @property
@@ -252,9 +254,10 @@ class Threads:
 
     def settle(self) -> None:
         """Run everything that can run at this instant."""
-        while not self._stalls or self._runs_from(self.clock.now_ms) == self.clock.now_ms:
+        now_ms = self.clock.now_ms
+        while not self._stalls or self._runs_from(now_ms) == now_ms:
             wait = self._wait
-            if wait is not None and (wait.deadline_ms <= self.clock.now_ms or wait.has_news()):
+            if wait is not None and (wait.deadline_ms <= now_ms or wait.has_news()):
                 self.count_turn()
                 self._run_application()
                 continue

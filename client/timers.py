@@ -43,7 +43,9 @@ class Clock:
         if type(timeout_ms) is not int or timeout_ms < 0:
             _refuse(timeout_ms)
         deadline_ms = now_ms + timeout_ms
-        return Timer(self, now_ms, now_ms, min(deadline_ms, NEVER), timeout_ms)
+        if deadline_ms > NEVER:
+            deadline_ms = NEVER
+        return Timer(self, now_ms, now_ms, deadline_ms, timeout_ms)
 
 
 @define(eq=False)
@@ -75,7 +77,8 @@ class Timer:
         """Look at the clock, or take a time that the caller has read already."""
         if now_ms is None:
             now_ms = self.clock.now_ms
-        self.current_ms = max(self.current_ms, now_ms)
+        if now_ms > self.current_ms:
+            self.current_ms = now_ms
 
     def reset(self, timeout_ms: int) -> None:
         """Begin anew at the time of the last update; a negative limit is refused, as in Kafka."""
