@@ -270,8 +270,13 @@ class Threads:
 
     def advance(self, to_ms: int) -> None:
         """Move the clock; everything due on the way happens at its own time."""
+        wait = self._wait
         if self._stalls:
             self._stalls = [stall for stall in self._stalls if stall[1] > self.clock.now_ms]
+        elif wait is not None and self._wait_is_locked and to_ms < wait.deadline_ms:
+            if not wait.has_news():
+                self.clock.now_ms = to_ms
+                return
         self.settle()
         while (at_ms := self.next_wakeup_ms) <= to_ms:
             self.clock.now_ms = max(self.clock.now_ms, at_ms)
