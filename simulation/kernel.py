@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -35,6 +35,10 @@ class Turn(NamedTuple):
     number: int = 0
 
 
+#: A turn as the hottest places write it, without a name: it is equal to the one that has names.
+PlainTurn = tuple[int, Rank, str, str, int]
+
+
 @define(eq=False, repr=False)
 class Kernel:
     """Runs what was asked for, turn by turn; the clock stands at a turn's time while it runs."""
@@ -43,20 +47,22 @@ class Kernel:
     #: How many turns have been run.
     turns: int = field(default=0, init=False)
     #: The turn that is being run; None between turns.
-    current: Turn | None = field(default=None, init=False)
-    _turns: list[Turn] = field(factory=list, init=False)
-    _actions: dict[Turn, Callable[[], None]] = field(factory=dict, init=False)
+    current: PlainTurn | None = field(default=None, init=False)
+    _turns: list[PlainTurn] = field(factory=list, init=False)
+    _actions: dict[PlainTurn, Callable[[], None]] = field(factory=dict, init=False)
 
-    def at(self, turn: Turn, action: Callable[[], None]) -> None:
+    def at(self, turn: PlainTurn, action: Callable[[], None]) -> None:
         """Let this happen then. Two things with the same turn would have no order: refused."""
-        if turn.at_ms < self.now_ms:
-            raise ValueError(f"{turn} lies before the present, {self.now_ms} ms")
-        if turn in self._actions:
-            raise ValueError(f"{turn} is taken already")
-        self._actions[turn] = action
+        if turn[0] < self.now_ms:
+            raise ValueError(f"{Turn(*turn)} lies before the present, {self.now_ms} ms")
+        actions = self._actions
+        asked_for = len(actions)
+        actions.setdefault(turn, action)
+        if len(actions) == asked_for:
+            raise ValueError(f"{Turn(*turn)} is taken already")
         heappush(self._turns, turn)
 
-    def cancel(self, turn: Turn) -> None:
+    def cancel(self, turn: PlainTurn) -> None:
         """Let this not happen."""
         self._actions.pop(turn, None)
 
@@ -65,7 +71,7 @@ class Kernel:
         turns = self._turns
         while turns and turns[0] not in self._actions:
             heappop(turns)
-        return turns[0].at_ms if turns else None
+        return turns[0][0] if turns else None
 
     def step(self) -> None:
         """Run the next turn."""
@@ -73,12 +79,30 @@ class Kernel:
         action = self._actions.pop(turn, None)
         if action is None:
             return
-        self.now_ms = turn.at_ms
+        self.now_ms = turn[0]
         self.turns += 1
         self.current = turn
         try:
             action()
         finally:  # a script may catch what its action raised, and let time go on
+            self.current = None
+
+    def run(self, until_ms: int, alarms: Sized = ()) -> None:
+        """Run all turns up to that time, or up to the first that leaves something in `alarms`."""
+        turns, actions = self._turns, self._actions
+        try:
+            while turns and turns[0][0] <= until_ms:
+                turn = heappop(turns)
+                action = actions.pop(turn, None)
+                if action is None:
+                    continue
+                self.now_ms = turn[0]
+                self.turns += 1
+                self.current = turn
+                action()
+                if alarms:
+                    return
+        finally:
             self.current = None
 
     def play_aside(self, starts: Iterable[tuple[Turn, Callable[[], None]]]) -> None:

@@ -262,15 +262,17 @@ class Stage:
             if holds is not None:
                 look_ms = min(end_ms, (kernel.now_ms // _LOOKS_MS + 1) * _LOOKS_MS)
             next_ms = kernel.next_at_ms()
-            if next_ms is not None and next_ms <= look_ms:
-                self._show(next_ms)
-                kernel.step()
-            else:
+            if next_ms is None or next_ms > look_ms:
                 self._show(look_ms)
                 kernel.now_ms = look_ms
+            elif holds is None and self.clock is None:
+                kernel.run(look_ms, self.failures)
+            else:
+                self._show(next_ms)
+                kernel.run(next_ms, self.failures)
             if self.failures:
                 return
-            if holds is None or self._is_present_left():
+            if holds is None:
                 continue
             if recorder.recorded != told or kernel.now_ms % _LOOKS_MS == 0:
                 if holds():
