@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from client.messages import FetchRequest
 from coordinator import (
@@ -21,7 +21,6 @@ from coordinator import (
     GroupCoordinator,
     GroupState,
     Outcome,
-    Reply,
     TimerQueue,
 )
 from coordinator.outcome import Write
@@ -37,9 +36,9 @@ from coordinator.timers import (
     WriteTimer,
 )
 from simulation.cluster import OFFSETS_TOPIC, SimulatedCluster
-from simulation.data_answers import DataAnswers
+from simulation.data_answers import ABOUT_DATA, DataAnswers
 from simulation.events import Facts, WorldEventKind
-from simulation.facts import TIMER_WORDS, facts_of_event, facts_of_reply
+from simulation.facts import TIMER_WORDS, error_of, facts_of_event, facts_of_reply
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.network import Message, Network
 from simulation.offsets_log import OffsetsLog
@@ -54,12 +53,8 @@ _JOINS = (EventKind.MEMBER_ADDED, EventKind.MEMBER_REJOINED, EventKind.MEMBER_RE
 _WRITES_FAIL_WITH = ErrorCode.NOT_ENOUGH_REPLICAS
 
 
-@frozen
-class Setting:
-    """The latest setting of a timer: by what, and when."""
-
-    set_by: Cause
-    at_ms: int
+#: The latest setting of a timer: by what, and when.
+Setting = tuple[Cause, int]
 
 
 @define(eq=False)
@@ -105,6 +100,8 @@ class Broker:
     _wakes_at_ms: int | None = field(default=None, init=False)
     _writes: int = field(default=0, init=False)
     _log_free_ms: dict[int, int] = field(factory=dict, init=False)
+    #: The version of the cluster that the coordinator has been shown.
+    _version: int = field(default=-1, init=False)
     #: The writes of each partition that have been asked for and are not in the log yet.
     _queued: dict[int, set[int]] = field(factory=dict, init=False)
 
@@ -130,6 +127,7 @@ class Broker:
         """Come up again, empty."""
         self.is_up = True
         self.machine = self.new_machine()
+        self._version = -1
         self.data = DataAnswers(self.id, self.cluster)
 
     def start_loading(self, shard: int, cause: Cause) -> None:
@@ -152,28 +150,33 @@ class Broker:
 
     def receive(self, message: Message) -> None:
         """Begin to handle a request."""
-        now_ms = self.kernel.now_ms
+        now_ms, kind, request = self.kernel.now_ms, message.kind, message.request
         message.received_ms = now_ms
-        request = message.request
-        if isinstance(request, FetchRequest):
+        if kind == "Fetch":
+            assert isinstance(request, FetchRequest)
             self._fetch(request, message)
             return
+        recorder = self.recorder
         if message.row is not None:
-            message.received = self.recorder.record(
-                WorldEventKind.REQUEST_RECEIVED, now_ms, message.row, **message.facts
-            )
-        answer = self.data.answer(request, now_ms)
-        if answer is not None:
-            self._reply(message, answer, message.received)
+            received = WorldEventKind.REQUEST_RECEIVED
+            message.received = recorder.put(received, now_ms, message.row, message.facts)
+        if kind in ABOUT_DATA:
+            self._reply(message, self.data.answer(request, now_ms), message.received)
             return
-        if message.is_by_hand or message.kind not in _TOUCHING_NOBODY_ELSE:
+        if message.is_by_hand or kind not in _TOUCHING_NOBODY_ELSE:
             self.before_touching(message.facts.get("group") or "")
         if message.is_repeat and not self.is_committed(request):
             message.is_repeat = False  # Another commit overtook it, so now it is news.
-        self.machine.view = self.cluster.view()
+        if self._version != self.cluster.version:
+            self._version = self.cluster.version
+            self.machine.view = self.cluster.view()
         self._open[request.request_id] = message
         outcome = self.machine.on_request(request, now_ms)
-        self.carry_out(outcome, self._cause_of(message), message)
+        # A request with a row is its own cause; a heartbeat is one of many in a fold.
+        cause: Cause = message.received
+        if cause is None:
+            cause = recorder.fold(message.connection.link.client, message.set_by)
+        self.carry_out(outcome, cause, message)
 
     def is_committed(self, commit: Request) -> bool:
         """Whether a commit says what is committed already, as its client believes."""
@@ -189,12 +192,6 @@ class Broker:
             for topic in commit.topics
             for each in topic.partitions
         )
-
-    def _cause_of(self, message: Message) -> Cause:
-        """A request with a row is its own cause; a heartbeat is one of many in a fold."""
-        if message.received is not None:
-            return message.received
-        return self.recorder.fold(message.connection.peer.name, message.facts.get("set_by"))
 
     def _fetch(self, request: FetchRequest, message: Message) -> None:
         answer = self.data.open_fetch(request)
@@ -228,51 +225,48 @@ class Broker:
 
     def _reply(self, message: Message, response: object, cause: Cause) -> None:
         replied = None
-        facts = facts_of_reply(response)
-        error = facts.get("error")
-        if message.kind == "OffsetCommit" and error != "NONE" and not message.is_refused:
+        message.error = error = error_of(response)
+        if error != "NONE" and message.kind == "OffsetCommit" and not message.is_refused:
             self._tell_refusal(message, error, cause)
-        is_news = message.row is not None or error not in (None, "NONE")
+        is_news = message.row is not None or error != "NONE"
         if is_news and message.kind not in ("Fetch", "Metadata"):
             if message.row is None:
                 cause = self.state_rows.get(message.facts.get("group") or "", None)
-            facts = {**message.facts, **facts, "set_by": None}
-            facts["duration_ms"] = self.kernel.now_ms - message.received_ms
-            replied = self.recorder.record(
-                WorldEventKind.REPLY_SENT, self.kernel.now_ms, cause, **facts
-            )
+            now_ms = self.kernel.now_ms
+            message.facts = {**message.facts, **facts_of_reply(response, error)}
+            more: Facts = {"duration_ms": now_ms - message.received_ms}
+            sent = WorldEventKind.REPLY_SENT
+            replied = self.recorder.put(sent, now_ms, cause, message.facts, more)
         self.network.reply(message, response, replied)
 
-    def _tell_refusal(self, message: Message, error: str | None, cause: Cause) -> None:
+    def _tell_refusal(self, message: Message, error: str, cause: Cause) -> None:
         """A commit is refused, and not by its group, which would have said so."""
-        facts: Facts = {**message.facts, "error": error, "set_by": None, "request_id": None}
-        facts["request"] = facts["connection"] = None
-        self.recorder.record(EventKind.COMMIT_REFUSED, self.kernel.now_ms, cause, **facts)
+        more: Facts = {"error": error, "request_id": None, "request": None, "connection": None}
+        now_ms = self.kernel.now_ms
+        self.recorder.put(EventKind.COMMIT_REFUSED, now_ms, cause, message.facts, more)
 
     # --- outcomes ---
 
     def carry_out(self, outcome: Outcome, cause: Cause, message: Message | None = None) -> None:
         """Tell, answer, wait; then append, for the log's word is a step of its own."""
-        is_repeat = message is not None and message.is_repeat
-        for event in outcome.events:
-            if not (is_repeat and event.kind is EventKind.OFFSET_COMMITTED):
-                self._tell(event, cause, message, outcome.timers)
-        for reply in outcome.replies:
-            self._answer(reply, cause)
-        if outcome.timers:
-            for change in outcome.timers:
-                self._note(change, cause)
-            self._timers.apply(outcome.timers)
-        for write in outcome.writes:
+        writes, replies, timers, events = outcome
+        if events:
+            is_repeat = message is not None and message.is_repeat
+            for event in events:
+                if not (is_repeat and event.kind is EventKind.OFFSET_COMMITTED):
+                    self._tell(event, cause, message, timers)
+        for request_id, response in replies:
+            answered = self._open.pop(request_id, None)
+            if answered is not None:
+                self._reply(answered, response, cause)
+        if timers:
+            self._set(timers, cause, self.kernel.now_ms)
+        for write in writes:
             self._append(write, cause, message)
-        self._arrange_wake()
 
     def carry_out_quietly(self, outcome: Outcome) -> None:
         """Take over what the start of a run asks for; it is no news."""
-        for change in outcome.timers:
-            self._note(change, None)
-        self._timers.apply(outcome.timers)
-        self._arrange_wake()
+        self._set(outcome.timers, None, self.kernel.now_ms)
 
     def _tell(
         self,
@@ -298,7 +292,7 @@ class Broker:
             message.is_refused = True
         if message is not None and event.kind in _JOINS:
             facts["duration_ms"] = _session_timeout_ms(message)
-        row = self.recorder.record(event.kind, self.kernel.now_ms, cause, **facts)
+        row = self.recorder.put(event.kind, self.kernel.now_ms, cause, facts)
         if event.kind is EventKind.STATE_CHANGED and event.group_id is not None:
             self.state_rows[event.group_id] = row
 
@@ -312,11 +306,6 @@ class Broker:
         if not changes or not isinstance(changes[-1], SetTimer):
             return None
         return changes[-1].at_ms - self.kernel.now_ms
-
-    def _answer(self, reply: Reply, cause: Cause) -> None:
-        message = self._open.pop(reply.request_id, None)
-        if message is not None:
-            self._reply(message, reply.response, cause)
 
     # --- the log ---
 
@@ -372,18 +361,11 @@ class Broker:
     def take_quietly(self, request: Request, at_ms: int, cause: Cause) -> None:
         """Handle the last of many requests that changed nothing, at its own time."""
         outcome = self.machine.on_request(request, at_ms)
-        self._set(outcome, cause, at_ms)
+        self._set(outcome.timers, cause, at_ms)
         for write in outcome.writes:
             log = self.logs.setdefault(write.shard, OffsetsLog())
             log.repeat(write.records)
-            self._set(self.machine.on_append(write, None, at_ms), cause, at_ms)
-        self._arrange_wake()
-
-    def _set(self, outcome: Outcome, cause: Cause, at_ms: int) -> None:
-        for change in outcome.timers:
-            if isinstance(change, SetTimer):
-                self._settings[change.timer] = Setting(cause, at_ms)
-        self._timers.apply(outcome.timers)
+            self._set(self.machine.on_append(write, None, at_ms).timers, cause, at_ms)
 
     # --- timers ---
 
@@ -399,11 +381,19 @@ class Broker:
         """Nobody is to be woken by this one until it is set again."""
         self._timers.apply((CancelTimer(timer),))
 
-    def _note(self, change: TimerChange, cause: Cause) -> None:
-        if isinstance(change, SetTimer):
-            self._settings[change.timer] = Setting(cause, self.kernel.now_ms)
-        else:
-            self._settings.pop(change.timer, None)
+    def _set(self, changes: tuple[TimerChange, ...], cause: Cause, at_ms: int) -> None:
+        """Keep the timers as they are now, and what set them; be there when the next is due."""
+        settings, wakes_at_ms = self._settings, self._wakes_at_ms
+        is_earlier = False
+        for change in changes:
+            if type(change) is SetTimer:
+                settings[change.timer] = (cause, at_ms)
+                is_earlier = is_earlier or wakes_at_ms is None or change.at_ms < wakes_at_ms
+            else:
+                settings.pop(change.timer, None)
+        self._timers.apply(changes)
+        if is_earlier:
+            self._arrange_wake()
 
     def _arrange_wake(self) -> None:
         """Take a turn for the next timer, unless there is one that is early enough."""
@@ -437,11 +427,12 @@ class Broker:
             # It comes round for ever; only what it finds is told.
             self.carry_out(self.machine.on_timer(timer, now_ms), None)
             return
-        set_by = self.recorder.seq_of(setting.set_by)
+        cause, set_ms = setting
+        set_by = self.recorder.seq_of(cause)
         facts: Facts = {
             "broker": self.id,
             "set_by": set_by,
-            "duration_ms": now_ms - setting.at_ms,
+            "duration_ms": now_ms - set_ms,
             "detail": TIMER_WORDS[type(timer)],
         }
         if isinstance(timer, WriteTimer):
@@ -452,7 +443,7 @@ class Broker:
         if isinstance(timer, SessionTimer):
             facts["member"] = timer.member_id
             facts["client"] = self.clients.get(timer.member_id)
-        fired = self.recorder.record(WorldEventKind.TIMER_FIRED, now_ms, set_by, **facts)
+        fired = self.recorder.put(WorldEventKind.TIMER_FIRED, now_ms, set_by, facts)
         self.carry_out(self.machine.on_timer(timer, now_ms), fired)
 
 

@@ -7,13 +7,13 @@ its answers. What repeats without news is counted, not told.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Unpack
 
 from attrs import define, field, frozen
 
 from client.consumer import Consumer
 from client.membership import Generation
-from client.messages import FetchPartition, FetchRequest, FetchResponse
+from client.messages import FetchPartition, FetchRequest
 from client.outputs import (
     CommitFailed,
     OffsetsGiven,
@@ -34,7 +34,6 @@ from coordinator.protocol import (
 )
 from simulation.cluster import TopicPartition
 from simulation.events import Facts, WorldEventKind
-from simulation.facts import error_of
 from simulation.kernel import Kernel
 from simulation.network import Message
 from simulation.programs import Program, Running
@@ -96,10 +95,11 @@ class ConsumerBook:
     #: Who it is, and the generation of which that is true.
     _facts: Facts = field(factory=Facts, init=False)
     _generation: Generation | None = field(default=None, init=False)
+    #: What it is called.
+    name: str = field(init=False)
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
+    @name.default
+    def _name_of_its_role(self) -> str:
         return self.role.name
 
     def facts(self) -> Facts:
@@ -170,44 +170,41 @@ class ConsumerBook:
     def _note(self, message: Message, response: object) -> None:
         """Count what repeats, and remember what a later row will speak of."""
         self.last_heard = message
-        if self._may_want_other_fetches(message, response):
-            self._end_idle_rounds()
-        if message.kind == "Metadata":
-            self.last_metadata = message.request, response
-        repeats = message.kind == "Heartbeat" or message.is_repeat
-        if repeats and error_of(response) == "NONE":
-            self._count(message)
-        if isinstance(response, OffsetCommitResponse):
+        kind = message.kind
+        if kind == "Heartbeat":
+            if message.error == "NONE":
+                self.last_beat = message
+                self.uncounted_beats -= 1
+                if self.uncounted_beats < 0:
+                    self._count(message)
+        elif kind == "Fetch":
+            if response.node_endpoints:  # type: ignore[attr-defined]
+                self._end_idle_rounds()
+        elif kind == "OffsetCommit":
             self._on_commit_answered(message, response)
-        elif isinstance(response, OffsetFetchResponse):
-            for group in response.groups:
-                for topic in group.topics:
-                    for found in topic.partitions:
-                        if found.committed_offset >= 0:
-                            place = topic.name, found.partition_index
-                            self._committed[place] = found.committed_offset
+        elif kind == "Metadata":
+            self._note_metadata(message.request, response)
+        elif kind in _FINDING_POSITIONS:
+            self._end_idle_rounds()
+            if isinstance(response, OffsetFetchResponse):
+                self._note_committed(response)
 
-    def _may_want_other_fetches(self, message: Message, response: object) -> bool:
-        """Whether an answer may bring a position, or another leader to fetch from."""
-        if message.kind == "Metadata":
-            known = None if self.last_metadata is None else self.last_metadata[1]
-            return known is not response and known != response
-        if isinstance(response, FetchResponse):
-            return bool(response.node_endpoints)
-        return message.kind in _FINDING_POSITIONS
+    def _note_metadata(self, request: Request, response: object) -> None:
+        known = None if self.last_metadata is None else self.last_metadata[1]
+        if known is not response and known != response:
+            self._end_idle_rounds()
+        self.last_metadata = request, response
+
+    def _note_committed(self, response: OffsetFetchResponse) -> None:
+        for group in response.groups:
+            for topic in group.topics:
+                for found in topic.partitions:
+                    if found.committed_offset >= 0:
+                        place = topic.name, found.partition_index
+                        self._committed[place] = found.committed_offset
 
     def _count(self, message: Message) -> None:
-        if message.is_repeat:
-            self.last_repeat = message
-            self.uncounted_commits -= 1
-            is_counted = self.uncounted_commits >= 0
-        else:
-            self.last_beat = message
-            self.uncounted_beats -= 1
-            is_counted = self.uncounted_beats >= 0
-        if is_counted:
-            return
-        fold = self.recorder.fold(self.name, message.facts.get("set_by"))
+        fold = self.recorder.fold(self.name, message.set_by)
         self.begin_fold(fold, message)
         tally = fold.commits if message.is_repeat else fold.beats
         tally.add(message.sent_ms, self.kernel.now_ms)
@@ -217,13 +214,18 @@ class ConsumerBook:
     def begin_fold(self, fold: Fold, message: Message) -> None:
         """Say of whom this counts the repetitions, unless it is said already."""
         if fold.is_empty:
-            fold.facts = {**message.facts, "set_by": None, "request": None, "connection": None}
+            fold.facts = {**message.facts, "request": None, "connection": None}
 
-    def _on_commit_answered(self, message: Message, response: OffsetCommitResponse) -> None:
-        if message.is_repeat and error_of(response) == "NONE":
-            return  # It has been counted.
+    def _on_commit_answered(self, message: Message, response: object) -> None:
+        if message.is_repeat and message.error == "NONE":
+            self.last_repeat = message
+            self.uncounted_commits -= 1
+            if self.uncounted_commits < 0:
+                self._count(message)
+            return
         request = message.request
         assert isinstance(request, OffsetCommitRequest)
+        assert isinstance(response, OffsetCommitResponse)
         errors = {
             (topic.name, each.partition_index): each.error_code
             for topic in response.topics
@@ -239,17 +241,14 @@ class ConsumerBook:
                 else:
                     self._record_failed(place, offset, error.name)
 
-    def _write_down(self, fact: object) -> None:
-        """What the application was told and did, as far as later rows speak of it."""
-        if isinstance(fact, CommitFailed):
-            self._on_commit_failed(fact)
-        elif isinstance(fact, PositionSought):
-            self._on_sought(fact)
-        elif isinstance(fact, OffsetsGiven):
-            for place in sorted(fact.offsets):
-                self._record_at(W.OFFSET_GIVEN, place, fact.offsets[place].offset)
-        elif isinstance(fact, PausesChanged):
-            self._end_idle_rounds()
+    # --- what the application was told and did, as far as later rows speak of it ---
+
+    def _on_given(self, fact: OffsetsGiven) -> None:
+        for place in sorted(fact.offsets):
+            self._record_at(W.OFFSET_GIVEN, place, fact.offsets[place].offset)
+
+    def _on_pauses_changed(self, _fact: PausesChanged) -> None:
+        self._end_idle_rounds()
 
     def _on_sought(self, fact: PositionSought) -> None:
         """An offset is a position at once, and may be committed; an end of the log is found later.
@@ -290,11 +289,11 @@ class ConsumerBook:
         machine = self.machine
         if machine is None:
             return
-        owned = machine.calls.subscriptions.assigned_partitions
-        if owned is self._owned or owned == self._owned:
-            return
-        before, after = set(self._owned), set(owned)
+        owned, known = machine.calls.subscriptions.assigned_partitions, self._owned
         self._owned = owned
+        if owned == known:
+            return
+        before, after = set(known), set(owned)
         if before == after:
             return
         facts = self.facts()
@@ -320,10 +319,10 @@ class ConsumerBook:
         self._committed.pop(place, None)
         self._sought.discard(place)
         self.acknowledged.pop(place, None)
-        facts: Facts = {**self._owned_facts, "topic": topic, "partition": partition}
+        more: Facts = {"topic": topic, "partition": partition}
         if kind is W.PARTITION_LOST:
-            facts["detail"] = "fenced"
-        self.recorder.record(kind, self.kernel.now_ms, self.cause, **facts)
+            more["detail"] = "fenced"
+        self.recorder.put(kind, self.kernel.now_ms, self.cause, self._owned_facts, more)
 
     def _note_fetch(self, request: FetchRequest, message: Message) -> None:
         """Remember what the session is about; tell of first fetches and of positions that moved."""
@@ -379,31 +378,26 @@ class ConsumerBook:
         self._record_position(place, offset, why)
 
     def _record_position(self, place: TopicPartition, offset: int, why: str) -> None:
-        self._record(
-            W.POSITION_SET,
-            self.cause,
-            topic=place[0],
-            partition=place[1],
-            offset=offset,
-            detail=why,
-        )
+        topic, partition = place
+        more: Facts = {"topic": topic, "partition": partition, "offset": offset, "detail": why}
+        self.recorder.put(W.POSITION_SET, self.kernel.now_ms, self.cause, self.facts(), more)
 
     def _record_at(self, kind: WorldEventKind, place: TopicPartition, offset: int) -> None:
-        self._record(kind, self.cause, topic=place[0], partition=place[1], offset=offset)
+        more: Facts = {"topic": place[0], "partition": place[1], "offset": offset}
+        self.recorder.put(kind, self.kernel.now_ms, self.cause, self.facts(), more)
 
     def _record_range(
         self, kind: WorldEventKind, found: RecordRange, duration_ms: int | None = None
     ) -> None:
-        self._record(
-            kind,
-            self.cause,
-            topic=found.partition.topic,
-            partition=found.partition.partition,
-            offset=found.first,
-            end_offset=found.end,
-            duration_ms=duration_ms,
-        )
+        topic, partition = found.partition
+        more: Facts = {
+            "topic": topic,
+            "partition": partition,
+            "offset": found.first,
+            "end_offset": found.end,
+            "duration_ms": duration_ms,
+        }
+        self.recorder.put(kind, self.kernel.now_ms, self.cause, self.facts(), more)
 
-    def _record(self, kind: WorldEventKind, cause: int | None, **more: Any) -> int:  # noqa: ANN401
-        facts: Facts = {**self.facts(), **more}  # type: ignore[typeddict-item]
-        return self.recorder.record(kind, self.kernel.now_ms, cause, **facts)
+    def _record(self, kind: WorldEventKind, cause: int | None, **more: Unpack[Facts]) -> int:
+        return self.recorder.put(kind, self.kernel.now_ms, cause, self.facts(), more)

@@ -1,13 +1,14 @@
 """What binds a consumer's machine to virtual time, to the network and to the recorder.
 
-Every input goes through `_let`, and what the machine tells in return is carried out there: requests
-go on the wire, and what the application was given, did and lost is recorded.
+What the machine tells in return for an input is carried out in `_let`: requests go on the wire, and
+what the application was given, did and lost is recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
+from typing import Any
 
 from attrs import define, field
 
@@ -17,6 +18,10 @@ from client.messages import FetchRequest
 from client.network import ConnectionAttempted, ConnectionClosed, RequestSent
 from client.outputs import (
     ApplicationEnded,
+    CommitFailed,
+    OffsetsGiven,
+    PausesChanged,
+    PositionSought,
     ProcessingBegan,
     RecordsProcessed,
     RecordsReturned,
@@ -30,9 +35,8 @@ from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
 from simulation.errors import SimulationError
 from simulation.events import WITHOUT_CLOSING, Facts, WorldEventKind
-from simulation.facts import facts_of_reply
-from simulation.kernel import Rank, Turn
-from simulation.network import Connection, Message, Network
+from simulation.kernel import PlainTurn, Rank
+from simulation.network import Connection, Message, Network, kind_of
 
 #: Requests without rows of their own.
 _WITHOUT_ROWS = frozenset({"Fetch", "Metadata", "Heartbeat"})
@@ -41,6 +45,7 @@ _IDS_OF_A_LIFE = 1 << 32
 _LIVES_OF_A_CONSUMER = 1 << 16
 
 W = WorldEventKind
+_CONSUMER = Rank.CONSUMER
 
 
 @define(eq=False, kw_only=True)
@@ -50,9 +55,11 @@ class ConsumerHost(ConsumerBook):
     network: Network
     brokers_of: Callable[[str], int]
     on_pause: Callable[[Connection], None]
-    #: Called after each step of the machine; quiet time is found there.
-    after_step: Callable[[ConsumerHost], None] = field(default=lambda _host: None)
-    #: Called before anything touches the consumer.
+    #: Called after a step in which a repetition was answered; quiet time is found there.
+    after_step: Callable[[ConsumerHost], None] | None = None
+    #: The consumers that are left alone at the moment.
+    asleep: Container[str] = ()
+    #: Called before anything touches the consumer while it is one of these.
     before_touching: Callable[[ConsumerHost], None] = field(default=lambda _host: None)
     #: Called with what ended its application and should not have.
     on_failure: Callable[[BaseException], None] = field(default=lambda _error: None)
@@ -62,7 +69,25 @@ class ConsumerHost(ConsumerBook):
     life: int = field(default=0, init=False)
     connections: dict[str, Connection] = field(factory=dict, init=False)
     _inbox: list[Callable[[], None]] = field(factory=list, init=False)
-    _wake: Turn | None = field(default=None, init=False)
+    _wake: PlainTurn | None = field(default=None, init=False)
+    #: How it deals with what its machine tells; of everything else it makes nothing.
+    _ways: dict[type, Callable[[Any], None]] = field(init=False)
+
+    @_ways.default
+    def _all_ways(self) -> dict[type, Callable[[Any], None]]:
+        return {
+            RequestSent: self._send,
+            ConnectionAttempted: self._connect,
+            ConnectionClosed: self._on_closed,
+            RecordsReturned: self._on_returned,
+            ProcessingBegan: self._on_began,
+            RecordsProcessed: self._on_processed,
+            ApplicationEnded: self._on_ended,
+            CommitFailed: self._on_commit_failed,
+            PositionSought: self._on_sought,
+            OffsetsGiven: self._on_given,
+            PausesChanged: self._on_pauses_changed,
+        }
 
     @property
     def is_alive(self) -> bool:
@@ -107,7 +132,7 @@ class ConsumerHost(ConsumerBook):
         self.machine = machine
         self.show_links()
         self.running = role.program.start(machine.calls, machine.tell)
-        self._let(partial(machine.start, self.running.run()))
+        self._let(machine.start(self.running.run(), self.kernel.now_ms))
 
     def crash(self, cause: int | None = None) -> int:
         """Die without a word; what it owned is nobody's from here on."""
@@ -124,7 +149,7 @@ class ConsumerHost(ConsumerBook):
         assert self.running is not None
         self.running.stop(operation)
         if self.machine is not None and not self.is_paused:
-            self._let(self.machine.wakeup)
+            self._let(self.machine.wakeup(self.kernel.now_ms))
 
     def pause(self, cause: int | None = None) -> int:
         """Stand still, all threads; what arrives waits."""
@@ -143,19 +168,19 @@ class ConsumerHost(ConsumerBook):
         self.cause = self._record(W.CONSUMER_RESUMED, cause)
         self.is_paused = False
         machine = self.machine
-        self._let(machine.on_resume)
+        self._let(machine.on_resume(self.kernel.now_ms))
         arrived, self._inbox = self._inbox, []
         for hear in arrived:
             hear()
         if self.is_alive and self.is_stopping:
-            self._let(machine.wakeup)
+            self._let(machine.wakeup(self.kernel.now_ms))
 
     def _end(self, cause: int | None, why: str) -> None:
         """Nothing is left of this life but what is on the wire."""
         for topic, partition in sorted(self._owned):
-            facts: Facts = {**self._owned_facts, "topic": topic, "partition": partition}
-            facts["detail"] = why
-            self.recorder.record(W.PARTITION_LOST, self.kernel.now_ms, cause, **facts)
+            more: Facts = {"topic": topic, "partition": partition, "detail": why}
+            now_ms = self.kernel.now_ms
+            self.recorder.put(W.PARTITION_LOST, now_ms, cause, self._owned_facts, more)
         self._owned = ()
         self.cancel_wake()
         for connection in list(self.connections.values()):
@@ -175,34 +200,39 @@ class ConsumerHost(ConsumerBook):
     def wake(self) -> None:
         """Time has passed."""
         self._wake = None
-        if self.machine is not None and not self.is_paused:
-            self._let(self.machine.on_time)
+        machine = self.machine
+        if machine is not None and not self.is_paused:
+            self._let(machine.on_time(self.kernel.now_ms))
 
     def hear(self, message: Message, response: object, replied: int | None) -> None:
         """An answer arrives."""
-        self.before_touching(self)
+        if self.name in self.asleep:
+            self.before_touching(self)
         if self.is_paused and message.connection.is_open:
             self._inbox.append(partial(self.hear, message, response, replied))
             return
-        self._catch_up()
+        now_ms = self.kernel.now_ms
+        if self._wake is not None and self._wake[0] <= now_ms:
+            self._catch_up()
         is_heard = self.machine is not None and message.connection.is_open
         heard = None
         if message.row is not None or replied is not None:
-            facts: Facts = {**message.facts, **facts_of_reply(response), "set_by": None}
-            facts["duration_ms"] = self.kernel.now_ms - message.sent_ms
             kind = W.REPLY_RECEIVED if is_heard else W.REPLY_LOST
-            heard = self.recorder.record(kind, self.kernel.now_ms, replied, **facts)
-        if not is_heard or self.machine is None:
+            more: Facts = {"duration_ms": now_ms - message.sent_ms}
+            heard = self.recorder.put(kind, now_ms, replied, message.facts, more)
+        machine = self.machine
+        if not is_heard or machine is None:
             return
         if heard is not None:
             self.cause = heard
         self._note(message, response)
         connection = message.connection.name
-        self._let(partial(self.machine.on_reply, connection, response, to=message.request))
+        self._let(machine.on_reply(connection, response, now_ms, to=message.request))
 
     def hear_reset(self, connection: Connection, cause: int | None) -> None:
         """A connection turns out to be gone."""
-        self.before_touching(self)
+        if self.name in self.asleep:
+            self.before_touching(self)
         if self.connections.get(connection.name) is not connection or self.machine is None:
             return
         if self.is_paused:
@@ -214,11 +244,11 @@ class ConsumerHost(ConsumerBook):
         del self.connections[connection.name]
         if cause is not None:
             self.cause = cause
-        self._let(partial(self.machine.on_disconnect, connection.name))
+        self._let(self.machine.on_disconnect(connection.name, self.kernel.now_ms))
 
     def _catch_up(self) -> None:
         """Do what is due at this instant before anything is heard: it may give up a connection."""
-        if self._wake is not None and self._wake.at_ms <= self.kernel.now_ms:
+        if self._wake is not None and self._wake[0] <= self.kernel.now_ms:
             self.cancel_wake()
             self.wake()
 
@@ -246,40 +276,38 @@ class ConsumerHost(ConsumerBook):
 
     # --- outputs ---
 
-    def _let(self, act: Callable[[int], tuple[object, ...]]) -> None:
-        """Let the machine act now, and carry out what comes of it."""
-        told = act(self.kernel.now_ms)
+    def _let(self, told: tuple[object, ...]) -> None:
+        """Carry out what came of letting the machine act."""
         for fact in told:
-            if isinstance(fact, RecordsReturned):
+            if type(fact) is RecordsReturned:
                 self._expect_after(fact)
         for fact in told:
-            self._carry_out(fact)
-        if self.machine is None:
+            carry_out = self._ways.get(type(fact))
+            if carry_out is not None:
+                carry_out(fact)
+        machine = self.machine
+        if machine is None:
             return
-        if self._in_hand and self.machine.calls.polling.is_waiting:
+        if self._in_hand and machine.calls.polling.is_waiting:
             self._put_down()
-        self._look_at_ownership()
-        if not self.is_paused:
-            self._arrange_wake()
+        if machine.calls.subscriptions.assigned_partitions is not self._owned:
+            self._look_at_ownership()
+        if self.is_paused:
+            return
+        self._arrange_wake(machine.next_wakeup_ms)
+        heard = self.last_heard
+        if (
+            self.after_step is not None
+            and heard is not None
+            and (heard is self.last_beat or heard is self.last_repeat)
+        ):
             self.after_step(self)
 
-    def _carry_out(self, fact: object) -> None:
-        if isinstance(fact, RequestSent):
-            self._send(fact)
-        elif isinstance(fact, ConnectionAttempted):
-            self._connect(fact)
-        elif isinstance(fact, ConnectionClosed):
-            self._on_closed(fact)
-        elif isinstance(fact, RecordsReturned):
-            self._on_returned(fact)
-        elif isinstance(fact, ProcessingBegan):
-            self._began_ms = fact.at_ms
-        elif isinstance(fact, RecordsProcessed):
-            self._record_range(W.RECORDS_PROCESSED, fact.records, fact.at_ms - self._began_ms)
-        elif isinstance(fact, ApplicationEnded):
-            self._on_ended(fact)
-        else:
-            self._write_down(fact)
+    def _on_began(self, fact: ProcessingBegan) -> None:
+        self._began_ms = fact.at_ms
+
+    def _on_processed(self, fact: RecordsProcessed) -> None:
+        self._record_range(W.RECORDS_PROCESSED, fact.records, fact.at_ms - self._began_ms)
 
     def _on_ended(self, fact: ApplicationEnded) -> None:
         self._put_down()
@@ -323,33 +351,53 @@ class ConsumerHost(ConsumerBook):
         )
 
     def _send(self, fact: RequestSent) -> None:
+        machine = self.machine
+        if (
+            machine is not None
+            and machine.calls.subscriptions.assigned_partitions is not self._owned
+        ):
+            self._look_at_ownership()
         connection = self.connections.get(fact.connection)
-        self._look_at_ownership()
         if connection is None or fact.lost:
             return
         request = fact.request
-        kind = type(request).__name__.removesuffix("Request")
+        kind = kind_of(request)
+        now_ms = self.kernel.now_ms
+        message = Message(
+            connection, request, kind, now_ms, None, self._facts_on(connection, kind), self.cause
+        )
+        if kind == "Fetch":
+            assert isinstance(request, FetchRequest)
+            self._note_fetch(request, message)
+        elif kind not in _WITHOUT_ROWS:
+            if isinstance(request, OffsetCommitRequest):
+                message.is_repeat = self._is_repeat(request)
+                self._note_commit(request)
+            if not message.is_repeat:
+                self._tell_of(message)
+        self.network.send(message)
+
+    def _facts_on(self, connection: Connection, kind: str) -> Facts:
+        """What every request of this kind says that is sent over a connection as who it is now."""
+        who, known = self.facts(), connection.spoken.get(kind)
+        if known is not None and known[0] is who:
+            return known[1]
         facts: Facts = {
-            **self.facts(),
+            **who,
             "broker": connection.link.broker,
             "request": kind,
             "connection": connection.label,
         }
-        message = Message(connection, request, kind, self.kernel.now_ms, None, facts)
-        if isinstance(request, FetchRequest):
-            self._note_fetch(request, message)
-        elif isinstance(request, OffsetCommitRequest):
-            message.is_repeat = self._is_repeat(request)
-            self._note_commit(request)
-        if kind not in _WITHOUT_ROWS and not message.is_repeat:
-            self.recorder.close(self.name)  # so that the request's id is the number of its row
-            facts["request_id"] = self.recorder.recorded + 1
-            message.row = self.recorder.record(
-                W.REQUEST_SENT, self.kernel.now_ms, self.cause, **facts
-            )
-        else:
-            facts["set_by"] = self.cause
-        self.network.send(message)
+        connection.spoken[kind] = who, facts
+        return facts
+
+    def _tell_of(self, message: Message) -> None:
+        """Give a request a row."""
+        recorder = self.recorder
+        recorder.close(self.name)  # so that the request's id is the number of its row
+        facts: Facts = {**message.facts, "request_id": recorder.recorded + 1}
+        message.facts, message.set_by = facts, None
+        message.row = recorder.put(W.REQUEST_SENT, message.sent_ms, self.cause, facts)
 
     def _end_idle_rounds(self) -> None:
         super()._end_idle_rounds()
@@ -366,20 +414,19 @@ class ConsumerHost(ConsumerBook):
                 f"{self.name} cannot be stopped, paused or crashed within its own application; "
                 "let it happen after that, as by sim.after(0, ...)"
             )
-        self.before_touching(self)
+        if self.name in self.asleep:
+            self.before_touching(self)
 
-    def _arrange_wake(self) -> None:
-        assert self.machine is not None
-        at_ms = self.machine.next_wakeup_ms
-        if self._wake is not None:
-            if self._wake.at_ms == at_ms:
+    def _arrange_wake(self, at_ms: int) -> None:
+        kernel, wake = self.kernel, self._wake
+        if wake is not None:
+            if wake[0] == at_ms:
                 return
-            self.kernel.cancel(self._wake)
-        turn = Turn(max(at_ms, self.kernel.now_ms), Rank.CONSUMER, self.name)
-        self._wake = turn
-        self.kernel.at(turn, self.wake)
+            kernel.cancel(wake)
+        self._wake = turn = (max(at_ms, kernel.now_ms), _CONSUMER, self.name, "", 0)
+        kernel.at(turn, self.wake)
 
-    def expect_wake(self, turn: Turn) -> None:
+    def expect_wake(self, turn: PlainTurn) -> None:
         """It has been arranged that this consumer wakes then."""
         self._wake = turn
 

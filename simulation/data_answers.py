@@ -33,6 +33,8 @@ from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID, Reque
 from simulation.cluster import PORT, SimulatedCluster, host_of
 from simulation.logs import PartitionLog
 
+#: The kinds of requests that `DataAnswers.answer` answers.
+ABOUT_DATA = frozenset({"Metadata", "ListOffsets", "OffsetForLeaderEpoch"})
 #: The size of every record; what a fetch may carry is given in bytes.
 RECORD_BYTES = 100
 #: What a broker says of partitions that it does not look for; it waits for the others meanwhile.
@@ -48,17 +50,16 @@ class DataAnswers:
     _sessions: dict[int, int] = field(factory=dict, init=False)
     _last_session: int = field(default=0, init=False)
 
-    def answer(self, request: Request, now_ms: int) -> DataResponse | None:
-        """The answer to a request about data that never waits; None if it is not one."""
+    def answer(self, request: Request, now_ms: int) -> DataResponse:
+        """The answer to a request about data that never waits."""
         if isinstance(request, MetadataRequest):
             return self.cluster.metadata(request)
         if isinstance(request, ListOffsetsRequest):
             found = tuple(self._offset(wanted, now_ms) for wanted in request.partitions)
             return ListOffsetsResponse(partitions=found)
-        if isinstance(request, OffsetForLeaderEpochRequest):
-            ends = tuple(self._end_of_epoch(wanted, now_ms) for wanted in request.partitions)
-            return OffsetForLeaderEpochResponse(partitions=ends)
-        return None
+        assert isinstance(request, OffsetForLeaderEpochRequest)
+        ends = tuple(self._end_of_epoch(wanted, now_ms) for wanted in request.partitions)
+        return OffsetForLeaderEpochResponse(partitions=ends)
 
     # --- Fetch ---
 

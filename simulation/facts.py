@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from coordinator import Event
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any
+
+from coordinator import ErrorCode, Event
 from coordinator.protocol import (
     UNKNOWN_GENERATION_ID,
     UNKNOWN_MEMBER_ID,
@@ -52,9 +56,12 @@ def facts_of_event(event: Event) -> Facts:
     }
 
 
-def facts_of_reply(response: object) -> Facts:
-    """What an answer says; a join's may give its caller a member id and a generation."""
-    facts: Facts = {"error": error_of(response)}
+def facts_of_reply(response: object, error: str | None = None) -> Facts:
+    """What an answer says; a join's may give its caller a member id and a generation.
+
+    Who has asked for the first `error` in it already need not have it looked for again.
+    """
+    facts: Facts = {"error": error_of(response) if error is None else error}
     if isinstance(response, JoinGroupResponse):
         if response.member_id != UNKNOWN_MEMBER_ID:
             facts["member"] = response.member_id
@@ -66,22 +73,25 @@ def facts_of_reply(response: object) -> Facts:
 def error_of(response: object) -> str:
     """The first error of an answer, on top or inside; `NONE` if there is none."""
     error = getattr(response, "error_code", None)
-    if error is not None and error.name != "NONE":
+    if error is not None and error is not ErrorCode.NONE:
         return str(error.name)
-    for inner in _parts_of(response):
-        code = getattr(inner, "error_code", None)
-        if code is not None and code.name != "NONE":
-            return str(code.name)
+    find_parts = _PARTS.get(type(response))
+    if find_parts is not None:
+        for inner in find_parts(response):
+            code = getattr(inner, "error_code", None)
+            if code is not None and code is not ErrorCode.NONE:
+                return str(code.name)
     return "NONE"
 
 
-def _parts_of(response: object) -> tuple[object, ...]:
-    if isinstance(response, OffsetCommitResponse):
-        return tuple(part for topic in response.topics for part in topic.partitions)
-    if isinstance(response, OffsetFetchResponse):
-        return response.groups
-    if isinstance(response, FindCoordinatorResponse):
-        return response.coordinators
-    if isinstance(response, LeaveGroupResponse):
-        return response.members
-    return ()
+def _parts_of_a_commit(response: OffsetCommitResponse) -> Iterable[object]:
+    return (part for topic in response.topics for part in topic.partitions)
+
+
+#: Where the inner errors of an answer are.
+_PARTS: dict[type, Callable[[Any], Iterable[object]]] = {
+    OffsetCommitResponse: _parts_of_a_commit,
+    OffsetFetchResponse: attrgetter("groups"),
+    FindCoordinatorResponse: attrgetter("coordinators"),
+    LeaveGroupResponse: attrgetter("members"),
+}

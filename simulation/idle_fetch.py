@@ -8,7 +8,7 @@ never otherwise. A request that is sent behind it is handled when the fetch woul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 
 from attrs import define, field
@@ -66,7 +66,9 @@ class IdleFetches:
     kernel: Kernel
     network: Network
     cluster: SimulatedCluster
-    #: Called before a fetch of this client is looked at.
+    #: The clients that are left alone at the moment.
+    asleep: Container[str] = ()
+    #: Called before a fetch of such a client is looked at.
     before_look: Callable[[str], None] = field(default=lambda _client: None)
     _by_partition: dict[TopicPartition, dict[str, Connection]] = field(factory=dict)
 
@@ -113,7 +115,8 @@ class IdleFetches:
 
     def on_disturbed(self, connection: Connection) -> None:
         """The link or the consumer is not what it was: the present round is the last."""
-        self.before_look(connection.peer.name)
+        if connection.link.client in self.asleep:
+            self.before_look(connection.link.client)
         idle = connection.idle
         if not isinstance(idle, IdleFetch) or idle.is_real:
             return
@@ -161,7 +164,7 @@ class IdleFetches:
             self.kernel.cancel(idle.look)
             idle.look = None
         if look_ms is not None:
-            turn = Turn(look_ms, Rank.LOG, connection.peer.name, connection.name)
+            turn = Turn(look_ms, Rank.LOG, connection.link.client, connection.name)
             idle.look = turn
             self.kernel.at(turn, partial(self._look, connection, idle))
 
@@ -195,9 +198,10 @@ class IdleFetches:
         idle.look = None
         if connection.idle is not idle:
             return
-        self.before_look(connection.peer.name)
-        if connection.idle is not idle:
-            return  # What was made up for has brought it home.
+        if connection.link.client in self.asleep:
+            self.before_look(connection.link.client)
+            if connection.idle is not idle:
+                return  # What was made up for has brought it home.
         if connection.handled not in (None, idle.message):
             # That one is answered first: it was put before this fetch when it came.
             self._look_later(connection, idle)
@@ -218,7 +222,7 @@ class IdleFetches:
 
     def _look_later(self, connection: Connection, idle: IdleFetch) -> None:
         at_ms = self.kernel.now_ms + 1
-        turn = Turn(at_ms, Rank.LOG, connection.peer.name, connection.name)
+        turn = Turn(at_ms, Rank.LOG, connection.link.client, connection.name)
         idle.look = turn
         self.kernel.at(turn, partial(self._look, connection, idle))
 

@@ -112,12 +112,12 @@ class Kernel:
         """
         now_ms, current = self.now_ms, self.current
         # Between turns, all of the present is over.
-        present = Turn(now_ms + 1, Rank.TIMER) if current is None else current
+        present: PlainTurn = Turn(now_ms + 1, Rank.TIMER) if current is None else current
         turns, actions = self._turns, self._actions
         self._turns, self._actions = [], {}
         self.now_ms = 0
-        for turn, action in starts:
-            self.at(turn, action)
+        for begin, action in starts:
+            self.at(begin, action)
         while self._turns and self._turns[0] < present:
             self.step()
         aside = self._actions

@@ -20,7 +20,20 @@ from client.messages import FetchPartition
 from coordinator.protocol import Request
 from simulation.chance import LAN, Law, draw, stream_key
 from simulation.events import Facts
-from simulation.kernel import Kernel, Rank, Turn
+from simulation.kernel import Kernel, PlainTurn, Rank, Turn
+
+_REQUEST, _REPLY = Rank.REQUEST, Rank.REPLY
+
+
+_KINDS: dict[type, str] = {}
+
+
+def kind_of(request: Request) -> str:
+    """What a request is called in a recording."""
+    known = _KINDS.get(type(request))
+    if known is None:
+        known = _KINDS[type(request)] = type(request).__name__.removesuffix("Request")
+    return known
 
 
 @define(eq=False)
@@ -33,7 +46,12 @@ class Message:
     sent_ms: int
     #: The row of its sending; None for what has no rows of its own.
     row: int | None
+    #: What its rows say; those of its answer are here once it is answered with a row.
     facts: Facts
+    #: The row that led to it, if it has no row of its own.
+    set_by: int | None = None
+    #: The first error in its answer.
+    error: str = "NONE"
     #: Of a Fetch: every partition of its session.
     wanted: tuple[FetchPartition, ...] = ()
     #: How many of them the broker did not know when it came.
@@ -51,9 +69,7 @@ class Message:
 class Peer(Protocol):
     """A client: whoever hears answers."""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
+    name: str
 
     @property
     def is_listening(self) -> bool:
@@ -107,6 +123,8 @@ class Connection:
     #: What a stopped link keeps of requests and of answers, and all that came behind it.
     kept_out: deque[Passage] = field(factory=deque)
     kept_in: deque[Passage] = field(factory=deque)
+    #: What the rows of each kind of request say that its client sends over it, and as whom.
+    spoken: dict[str, tuple[Facts, Facts]] = field(factory=dict, repr=False)
     #: Its name in a recording.
     label: str = field(init=False)
 
@@ -236,26 +254,30 @@ class Network:
             while connection.waiting:
                 self.lost(connection.waiting.popleft(), "the connection is gone")
         self.close(connection)
-        self._send_home(connection, partial(connection.peer.hear_reset, connection, cause))
+        hear = partial(connection.peer.hear_reset, connection, cause)
+        self.kernel.at(self._turn_home(connection), partial(self._come_home, connection, hear))
 
     # --- messages ---
 
     def send(self, message: Message) -> None:
         """Put a request on the wire."""
         connection = message.connection
-        now_ms = self.kernel.now_ms
-        latency_ms = connection.link.present_law.of(draw(connection.streams[0], message.sent_ms))
+        link, now_ms = connection.link, self.kernel.now_ms
+        law = link.present_law if link.extra_ms else link.law
+        latency_ms = law.of(draw(connection.streams[0], message.sent_ms))
         at_ms = max(connection.last_arrival_ms, now_ms + latency_ms)
         connection.last_arrival_ms = at_ms
         self._sent += 1
-        turn = Turn(at_ms, Rank.REQUEST, connection.peer.name, connection.name, self._sent)
+        turn = (at_ms, _REQUEST, link.client, connection.name, self._sent)
         self.kernel.at(turn, partial(self._come, message))
 
     def _come(self, message: Message) -> None:
         connection = message.connection
-        link, kind = connection.link, message.kind
-        if connection.kept_out or link.stops(kind):
-            passage = Passage(partial(link.stops, kind), partial(self._arrive, message))
+        link = connection.link
+        is_stopping = link.is_silent_to_broker or link.held_kinds
+        if connection.kept_out or (is_stopping and link.stops(message.kind)):
+            is_stopped = partial(link.stops, message.kind)
+            passage = Passage(is_stopped, partial(self._arrive, message))
             self._keep(connection, connection.kept_out, passage)
         else:
             self._arrive(message)
@@ -267,6 +289,9 @@ class Network:
             self.lost(message, "the connection is gone")
         elif connection.handled is not None or connection.waiting:
             connection.waiting.append(message)
+        elif connection.idle is None:
+            connection.handled = message
+            broker.receive(message)
         else:
             self._handle(message)
 
@@ -277,9 +302,7 @@ class Network:
             free_ms = self.pass_idle(message)
             if free_ms > self.kernel.now_ms:
                 self._sent += 1
-                turn = Turn(
-                    free_ms, Rank.REQUEST, connection.peer.name, connection.name, self._sent
-                )
+                turn = (free_ms, _REQUEST, connection.link.client, connection.name, self._sent)
                 self.kernel.at(turn, partial(self._handle_late, message))
                 return
         self.brokers[connection.link.broker].receive(message)
@@ -303,17 +326,30 @@ class Network:
     def reply(self, message: Message, response: object, replied: int | None) -> None:
         """Put an answer on the wire; the next request of the connection is handled at once."""
         connection = message.connection
-        self._send_home(connection, partial(self._deliver, message, response, replied))
-        self.let_next_in(connection)
+        turn = self._turn_home(connection)
+        self.kernel.at(turn, partial(self._bring_home, message, response, replied))
+        if connection.waiting:
+            self.let_next_in(connection)
+        else:
+            connection.handled = None
 
-    def _send_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
-        now_ms = self.kernel.now_ms
-        latency_ms = connection.link.present_law.of(draw(connection.streams[1], now_ms))
+    def _turn_home(self, connection: Connection) -> PlainTurn:
+        """When what is sent to a client now arrives there."""
+        link, now_ms = connection.link, self.kernel.now_ms
+        law = link.present_law if link.extra_ms else link.law
+        latency_ms = law.of(draw(connection.streams[1], now_ms))
         at_ms = max(connection.last_homecoming_ms, now_ms + latency_ms)
         connection.last_homecoming_ms = at_ms
         self._sent += 1
-        turn = Turn(at_ms, Rank.REPLY, connection.peer.name, connection.name, self._sent)
-        self.kernel.at(turn, partial(self._come_home, connection, deliver))
+        return (at_ms, _REPLY, link.client, connection.name, self._sent)
+
+    def _bring_home(self, message: Message, response: object, replied: int | None) -> None:
+        connection = message.connection
+        if connection.kept_in or connection.link.is_silent_to_client:
+            hear = partial(connection.peer.hear, message, response, replied)
+            self._come_home(connection, hear)
+        else:
+            connection.peer.hear(message, response, replied)
 
     def _come_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
         link = connection.link
@@ -321,9 +357,6 @@ class Network:
             self._keep(connection, connection.kept_in, Passage(link.stops_answers, deliver))
         else:
             deliver()
-
-    def _deliver(self, message: Message, response: object, replied: int | None) -> None:
-        message.connection.peer.hear(message, response, replied)
 
     # --- links that stop something ---
 

@@ -67,6 +67,7 @@ class Lulls:
         if lull is None:
             return
         self._lulls[host.name] = lull
+        self.stage.asleep.add(host.name)
         self._by_group.setdefault(host.role.group, {})[host.name] = None
         host.cancel_wake()
         lull.broker.forget_timer(lull.timer)
@@ -216,6 +217,7 @@ class Lulls:
         starts = []
         for client in clients:
             lull = self._lulls.pop(client)
+            self.stage.asleep.discard(client)
             del self._by_group[lull.host.role.group][client]
             if lull.end is not None:
                 self.stage.kernel.cancel(lull.end)

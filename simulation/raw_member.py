@@ -26,7 +26,7 @@ from coordinator.protocol import (
 )
 from simulation.events import Facts, WorldEventKind
 from simulation.facts import facts_of_reply
-from simulation.network import Connection, Message
+from simulation.network import Connection, Message, kind_of
 from simulation.stage import Stage
 
 #: Raw members count their requests from here, beyond those of all consumers.
@@ -129,7 +129,7 @@ class RawMember:
             broker = coordinator.id
         stage.raw_requests += 1
         numbered = evolve(request, request_id=_FIRST_ID + stage.raw_requests, client_id=self.name)
-        kind = type(request).__name__.removesuffix("Request")
+        kind = kind_of(request)
         connection = self._connection_to(broker)
         facts: Facts = {
             **self._facts(),

@@ -7,7 +7,7 @@ cause. Sinks that need nothing live here; `simulation.parquet_sink` writes run d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Protocol, Unpack
 
 from attrs import define, field
@@ -88,36 +88,51 @@ class Recorder:
     #: Whether what is repeated is counted until there is other news; if not, each is a row.
     is_folding: bool = True
     now_ms: Callable[[], int] = field(default=lambda: 0)
-    #: Called before a member's fold becomes a row: its quiet time is to be counted first.
+    #: The members whose quiet time is not counted yet.
+    asleep: Container[str] = ()
+    #: Called before the fold of such a member becomes a row: its quiet time is counted first.
     before_closing: Callable[[str], None] = field(default=lambda _client: None)
     watchers: list[Callable[[Row], None]] = field(factory=list)
     #: Whether the last row is written.
     is_closed: bool = False
     _folds: dict[str, Fold] = field(factory=dict, init=False)
+    _is_kept: bool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """See whether there is anybody to keep the rows."""
+        self._is_kept = not isinstance(self.sink, NoSink)
 
     def record(self, kind: Kind, at_ms: int, cause: Cause, **facts: Unpack[Facts]) -> int:
         """Put one event down and return its `seq`."""
+        return self.put(kind, at_ms, cause, facts)
+
+    def put(
+        self, kind: Kind, at_ms: int, cause: Cause, facts: Facts, more: Facts | None = None
+    ) -> int:
+        """Do the same, the facts in one piece or two: what is known before, and `more`."""
         if self.is_closed:
             raise SimulationError(f"this run has ended; there can be no {kind.value} in it")
-        seq_of_cause = self.seq_of(cause) if isinstance(cause, Fold) else cause
+        seq_of_cause = self.seq_of(cause) if type(cause) is Fold else cause
         client = facts.get("client")
         if client is not None:
             self.close(client)
-        self.recorded += 1
-        if isinstance(self.sink, NoSink) and not self.watchers:
-            return self.recorded  # Nobody would see the row.
+        self.recorded = seq = self.recorded + 1
+        if not (self._is_kept or self.watchers):
+            return seq  # Nobody would see the row.
+        if more:
+            facts = {**facts, **more}
         row = Row(
-            seq=self.recorded,
+            seq=seq,
             at_ms=at_ms,
             kind=kind.value,
-            cause=seq_of_cause,
+            cause=seq_of_cause,  # type: ignore[arg-type]
             run=self.run,
             **facts,
         )
         self.sink.take(row)
         for watch in tuple(self.watchers):  # one may be the last time for it and leave
             watch(row)
-        return row.seq
+        return seq
 
     # --- folds ---
 
@@ -138,7 +153,8 @@ class Recorder:
 
     def close(self, client: str) -> None:
         """Let what was counted become rows."""
-        self.before_closing(client)
+        if client in self.asleep:
+            self.before_closing(client)
         fold = self._folds.pop(client, None)
         if fold is None or fold.is_empty:
             return
@@ -147,10 +163,12 @@ class Recorder:
             (WorldEventKind.COMMITS_REPEATED, fold.commits),
         ):
             if tally.count:
-                facts: Facts = {**fold.facts, "count": tally.count}
-                facts["duration_ms"] = tally.last_heard_ms - tally.first_sent_ms
-                facts["detail"] = f"the last at {tally.last_heard_ms} ms"
-                seq = self.record(kind, self.now_ms(), fold.since, **facts)
+                facts: Facts = {
+                    "count": tally.count,
+                    "duration_ms": tally.last_heard_ms - tally.first_sent_ms,
+                    "detail": f"the last at {tally.last_heard_ms} ms",
+                }
+                seq = self.put(kind, self.now_ms(), fold.since, fold.facts, facts)
                 # Who names the fold means its heartbeats, if there are any.
                 fold.seq = seq if fold.seq is None else fold.seq
 

@@ -87,8 +87,10 @@ class Stage:
     trouble: LogTrouble = field(factory=LogTrouble, init=False)
     #: The row with which the run began.
     started: int = field(init=False)
-    #: Who is left alone at the moment; None where everything is played.
+    #: What keeps lulls; None where everything is played.
     lulls: QuietTime | None = field(default=None, init=False)
+    #: Who is left alone at the moment.
+    asleep: set[str] = field(factory=set, init=False)
     #: Whether a script is told what has ended an application and should not have.
     is_telling_failures: bool = field(default=True, init=False)
     #: What it has not been told yet.
@@ -116,6 +118,7 @@ class Stage:
         self.cluster = SimulatedCluster(self.broker_ids, shards, self.seed)
         self.network = Network(kernel, self.seed, self.law)
         self.idle = IdleFetches(kernel, self.network, self.cluster)
+        self.recorder.asleep = self.idle.asleep = self.asleep
         self.recorder.before_closing = self._before_closing
         self.idle.before_look = self.before_touching_client
         self.network.lost = self._on_lost
@@ -166,8 +169,9 @@ class Stage:
             recorder=self.recorder,
             brokers_of=self.broker_behind,
             on_pause=self.idle.on_disturbed,
-            after_step=self._after_step,
+            asleep=self.asleep,
             before_touching=self._before_touching_host,
+            after_step=None if self.lulls is None else self.lulls.after_step,
             on_failure=self._on_failure,
         )
         self.hosts[role.name] = host
@@ -358,10 +362,6 @@ class Stage:
         if self.lulls is not None:
             self.lulls.count_client(client)
 
-    def _after_step(self, host: ConsumerHost) -> None:
-        if self.lulls is not None:
-            self.lulls.after_step(host)
-
     def _before_touching_host(self, host: ConsumerHost) -> None:
         self.before_touching_client(host.name)
 
@@ -371,7 +371,5 @@ class Stage:
 
     def _on_lost(self, message: Message, why: str) -> None:
         if message.row is not None:
-            facts: Facts = {**message.facts, "detail": why}
-            self.recorder.record(
-                WorldEventKind.REQUEST_LOST, self.kernel.now_ms, message.row, **facts
-            )
+            now_ms, lost = self.kernel.now_ms, WorldEventKind.REQUEST_LOST
+            self.recorder.put(lost, now_ms, message.row, message.facts, {"detail": why})
