@@ -18,6 +18,8 @@ from coordinator.protocol import (
     ZERO_TOPIC_ID,
     Request,
 )
+from coordinator.protocol.common import request
+from coordinator.protocol.making import quickly_made
 
 NO_NODE_ID = -1
 NO_SESSION_ID = 0
@@ -49,6 +51,7 @@ class DataResponse:
 # --- Metadata ------------------------------------------------------------------------------------
 
 
+@request
 @frozen(kw_only=True)
 class MetadataRequest(Request):
     """Who are the brokers, and who leads these topics? `topics` None means all of them."""
@@ -70,6 +73,7 @@ class MetadataResponseBroker:
     rack: str | None = None
 
 
+@quickly_made
 @frozen(kw_only=True)
 class MetadataResponsePartition:
     """A partition's leader and replicas; leader -1 when there is none."""
@@ -82,6 +86,7 @@ class MetadataResponsePartition:
     error_code: AnyError = ErrorCode.NONE
 
 
+@quickly_made
 @frozen(kw_only=True)
 class MetadataResponseTopic:
     """A topic, or why there is nothing to tell of it."""
@@ -93,6 +98,7 @@ class MetadataResponseTopic:
     error_code: AnyError = ErrorCode.NONE
 
 
+@quickly_made
 @frozen(kw_only=True)
 class MetadataResponse(DataResponse):
     """The cluster as one broker sees it."""
@@ -104,6 +110,7 @@ class MetadataResponse(DataResponse):
 # --- ListOffsets ---------------------------------------------------------------------------------
 
 
+@quickly_made
 @frozen(kw_only=True)
 class ListOffsetsPartition:
     """One partition and the place in its log: an end, or the first record from a time on."""
@@ -114,6 +121,7 @@ class ListOffsetsPartition:
     current_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
 
 
+@request
 @frozen(kw_only=True)
 class ListOffsetsRequest(Request):
     """Which offsets are there?"""
@@ -126,6 +134,7 @@ class ListOffsetsRequest(Request):
     timeout_ms: int = 30_000
 
 
+@quickly_made
 @frozen(kw_only=True)
 class ListOffsetsPartitionResponse:
     """One partition's offset; -1 when no record is there."""
@@ -158,6 +167,7 @@ class OffsetForLeaderPartition:
     current_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
 
 
+@request
 @frozen(kw_only=True)
 class OffsetForLeaderEpochRequest(Request):
     """Where did these epochs end?"""
@@ -189,6 +199,7 @@ class OffsetForLeaderEpochResponse(DataResponse):
 # --- Fetch ---------------------------------------------------------------------------------------
 
 
+@quickly_made
 @frozen(kw_only=True)
 class FetchPartition:
     """One partition and where to read on; the topic's id, as far as metadata has told it."""
@@ -201,6 +212,7 @@ class FetchPartition:
     partition_max_bytes: int = 1_048_576
 
 
+@request
 @frozen(kw_only=True)
 class FetchRequest(Request):
     """Give me what comes next, as soon as there is `min_bytes` of it or `max_wait_ms` passed."""
@@ -219,6 +231,7 @@ class FetchRequest(Request):
     session_epoch: int = INITIAL_SESSION_EPOCH
 
 
+@quickly_made
 @frozen(kw_only=True)
 class RecordBatch:
     """Records of one epoch: offsets `first` up to, but not including, `end`.
@@ -238,6 +251,7 @@ class RecordBatch:
             object.__setattr__(self, "next_offset", self.end)
 
 
+@quickly_made
 @frozen(kw_only=True)
 class FetchPartitionResponse:
     """What one partition has, or why it has nothing."""
@@ -254,6 +268,7 @@ class FetchPartitionResponse:
     error_code: AnyError = ErrorCode.NONE
 
 
+@quickly_made
 @frozen(kw_only=True)
 class FetchResponse(DataResponse):
     """One entry per partition; within a session, only those with news."""

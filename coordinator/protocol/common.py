@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from attrs import Attribute, field, frozen
 from attrs.validators import deep_iterable, instance_of, optional
 
 from coordinator.errors import ErrorCode
+from coordinator.protocol.making import Look, Usual, in_one_look, quickly_made
+
+R = TypeVar("R", bound="Request")
 
 UNKNOWN_MEMBER_ID = ""
 UNKNOWN_GENERATION_ID = -1
@@ -18,16 +21,24 @@ NO_PARTITION_LEADER_EPOCH = -1
 ZERO_TOPIC_ID = ""
 CONSUMER_PROTOCOL_TYPE = "consumer"
 
-text = instance_of(str)
-optional_text = optional(instance_of(str))
-number = instance_of(int)
-octets = instance_of(bytes)
+text = in_one_look(instance_of(str), "type({0}) is {1}", str)
+optional_text = in_one_look(optional(instance_of(str)), "({0} is None or type({0}) is {1})", str)
+number = in_one_look(instance_of(int), "type({0}) is {1}", int)
+flag = in_one_look(instance_of(bool), "type({0}) is {1}", bool)
+octets = in_one_look(instance_of(bytes), "type({0}) is {1}", bytes)
 names = deep_iterable(optional(instance_of(str)), instance_of(tuple))
+
+_ALL_OF_ONE = "type({0}) is tuple and (not {0} or {{*map(type, {0})}} == {1})"
 
 
 def tuple_of(kind: type) -> Callable[[Any, Attribute[Any], Any], None]:
     """A check for tuples of one kind of value."""
-    return deep_iterable(instance_of(kind), instance_of(tuple))
+    return in_one_look(deep_iterable(instance_of(kind), instance_of(tuple)), _ALL_OF_ONE, {kind})
+
+
+def optional_tuple_of(kind: type) -> Callable[[Any, Attribute[Any], Any], None]:
+    """A check for tuples of one kind of value, or None."""
+    return in_one_look(optional(tuple_of(kind)), f"({{0}} is None or {_ALL_OF_ONE})", {kind})
 
 
 @frozen(kw_only=True)
@@ -54,6 +65,13 @@ class Request:
             raise ValueError(
                 f"api_version of {name} must be {known[0]} to {known[-1]}, not {self.api_version}"
             )
+
+
+def request(kind: type[R]) -> type[R]:
+    """A kind of request that is quickly made, in the newest version unless told otherwise."""
+    known = kind.VERSIONS
+    look = Look(f"{known[0]} <= {{0}} <= {known[-1]}", None)
+    return quickly_made(kind, Usual("api_version", known[-1], look))
 
 
 @frozen(kw_only=True)

@@ -17,9 +17,11 @@ from coordinator.protocol.common import (
     number,
     octets,
     optional_text,
+    request,
     text,
     tuple_of,
 )
+from coordinator.protocol.making import quickly_made
 
 
 class CoordinatorType(IntEnum):
@@ -39,6 +41,7 @@ class Node:
     port: int
 
 
+@request
 @frozen(kw_only=True)
 class FindCoordinatorRequest(Request):
     """Who coordinates these keys? Version 4 and later ask for many keys, older ones for one."""
@@ -69,6 +72,7 @@ class FindCoordinatorResponse(Response):
     coordinators: tuple[Coordinator, ...] = ()
 
 
+@quickly_made
 @frozen
 class JoinGroupRequestProtocol:
     """One assignor a member could use, and what it tells the leader if that one is chosen."""
@@ -77,6 +81,7 @@ class JoinGroupRequestProtocol:
     metadata: bytes = field(default=b"", validator=octets)
 
 
+@request
 @frozen(kw_only=True)
 class JoinGroupRequest(Request):
     """Let me in, or let me stay, for the next generation."""
@@ -106,6 +111,7 @@ class JoinGroupResponseMember:
     metadata: bytes
 
 
+@quickly_made
 @frozen(kw_only=True)
 class JoinGroupResponse(Response):
     """The generation a member is in, or why it is in none."""
@@ -119,6 +125,7 @@ class JoinGroupResponse(Response):
     members: tuple[JoinGroupResponseMember, ...] = ()
 
 
+@quickly_made
 @frozen
 class SyncGroupRequestAssignment:
     """What the leader gives to one member."""
@@ -127,6 +134,7 @@ class SyncGroupRequestAssignment:
     assignment: bytes = field(default=b"", validator=octets)
 
 
+@request
 @frozen(kw_only=True)
 class SyncGroupRequest(Request):
     """Give me my assignment; from the leader: here is everyone's."""
@@ -146,6 +154,7 @@ class SyncGroupRequest(Request):
     )
 
 
+@quickly_made
 @frozen(kw_only=True)
 class SyncGroupResponse(Response):
     """A member's share of the leader's plan."""
@@ -155,6 +164,7 @@ class SyncGroupResponse(Response):
     assignment: bytes = b""
 
 
+@request
 @frozen(kw_only=True)
 class HeartbeatRequest(Request):
     """I am alive. Is there anything I should know?"""
@@ -182,6 +192,7 @@ class MemberIdentity:
     reason: str | None = field(default=None, validator=optional_text)
 
 
+@request
 @frozen(kw_only=True)
 class LeaveGroupRequest(Request):
     """These members leave now. Below version 3 it is exactly one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attrs import field, frozen
-from attrs.validators import instance_of, optional
 
 from coordinator.errors import ErrorCode
 from coordinator.protocol.common import (
@@ -14,13 +13,18 @@ from coordinator.protocol.common import (
     ZERO_TOPIC_ID,
     Request,
     Response,
+    flag,
     number,
     optional_text,
+    optional_tuple_of,
+    request,
     text,
     tuple_of,
 )
+from coordinator.protocol.making import quickly_made
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetCommitRequestPartition:
     """How far one partition has been processed."""
@@ -31,6 +35,7 @@ class OffsetCommitRequestPartition:
     committed_metadata: str | None = field(default=None, validator=optional_text)
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetCommitRequestTopic:
     """Partitions of one topic, named below version 10 and by id from there on."""
@@ -42,6 +47,7 @@ class OffsetCommitRequestTopic:
     )
 
 
+@request
 @frozen(kw_only=True)
 class OffsetCommitRequest(Request):
     """Remember these positions for the group."""
@@ -58,6 +64,21 @@ class OffsetCommitRequest(Request):
         default=(),
         validator=tuple_of(OffsetCommitRequestTopic),
     )
+
+    def with_topics(self, topics: tuple[OffsetCommitRequestTopic, ...]) -> OffsetCommitRequest:
+        """The same commit of other topics."""
+        return OffsetCommitRequest(
+            request_id=self.request_id,
+            client_id=self.client_id,
+            client_host=self.client_host,
+            api_version=self.api_version,
+            group_id=self.group_id,
+            generation_id=self.generation_id,
+            member_id=self.member_id,
+            group_instance_id=self.group_instance_id,
+            retention_time_ms=self.retention_time_ms,
+            topics=topics,
+        )
 
 
 @frozen(kw_only=True)
@@ -84,6 +105,7 @@ class OffsetCommitResponse(Response):
     topics: tuple[OffsetCommitResponseTopic, ...] = ()
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetFetchRequestTopic:
     """Partitions of one topic, named below version 10 and by id from there on."""
@@ -93,6 +115,7 @@ class OffsetFetchRequestTopic:
     partition_indexes: tuple[int, ...] = field(default=(), validator=tuple_of(int))
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetFetchRequestGroup:
     """What is wanted of one group; `topics` None means all that is committed."""
@@ -101,10 +124,11 @@ class OffsetFetchRequestGroup:
     member_id: str | None = field(default=None, validator=optional_text)
     member_epoch: int = field(default=-1, validator=number)
     topics: tuple[OffsetFetchRequestTopic, ...] | None = field(
-        default=None, validator=optional(tuple_of(OffsetFetchRequestTopic))
+        default=None, validator=optional_tuple_of(OffsetFetchRequestTopic)
     )
 
 
+@request
 @frozen(kw_only=True)
 class OffsetFetchRequest(Request):
     """What has been committed? Below version 8 for exactly one group."""
@@ -113,9 +137,10 @@ class OffsetFetchRequest(Request):
     VERSIONS = range(1, 11)
 
     groups: tuple[OffsetFetchRequestGroup, ...] = field(validator=tuple_of(OffsetFetchRequestGroup))
-    require_stable: bool = field(default=False, validator=instance_of(bool))
+    require_stable: bool = field(default=False, validator=flag)
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetFetchResponsePartition:
     """One partition's committed position; offset -1 when nothing is committed."""
@@ -160,6 +185,7 @@ class OffsetDeleteRequestTopic:
     partitions: tuple[int, ...] = field(default=(), validator=tuple_of(int))
 
 
+@request
 @frozen(kw_only=True)
 class OffsetDeleteRequest(Request):
     """Forget these positions."""
