@@ -29,6 +29,8 @@ from coordinator.parts import (
     Gather,
     Part,
     Split,
+    commit_in_one,
+    fetch_in_one,
     split_commit,
     split_delete,
     split_fetch,
@@ -305,10 +307,10 @@ class GroupCoordinator:
         return self._run(shard, request, now_ms)
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
-        is_plain = self.view.topics is None and request.topics and request.group_id is not None
-        if is_plain and self.is_active:
-            # Nothing to sort out: the usual case, and a frequent one.
-            return self._operate(request, request.group_id or "", now_ms)
+        if self.is_active and request.group_id is not None:
+            whole = commit_in_one(request, self.view)
+            if whole is not None:
+                return self._operate(whole, request.group_id, now_ms)
         error = ErrorCode.INVALID_GROUP_ID if request.group_id is None else None
         return self._in_parts(request, split_commit(request, self.view), error, now_ms)
 
@@ -320,6 +322,10 @@ class GroupCoordinator:
         return self._in_parts(request, split_delete(request, self.shard_of), None, now_ms)
 
     def _fetch(self, request: OffsetFetchRequest, now_ms: int) -> Outcome:
+        if self.is_active:
+            group_id = fetch_in_one(request, self.view)
+            if group_id is not None:
+                return self._operate(request, group_id, now_ms)
         return self._in_parts(request, split_fetch(request, self.view), None, now_ms)
 
     def _describe(self, request: DescribeGroupsRequest, _now_ms: int) -> Outcome:

@@ -111,6 +111,33 @@ def _merge_topics(answers: Iterable[Any]) -> tuple[Any, ...]:
 # --- OffsetCommit ---
 
 
+def commit_in_one(request: OffsetCommitRequest, view: ClusterView) -> OffsetCommitRequest | None:
+    """The commit as the coordinator is asked, where the router has nothing to refuse or to merge.
+
+    That is the usual case, and a frequent one; None where the request must be split.
+    """
+    topics = request.topics
+    if view.topics is None or not topics:
+        return request if topics else None
+    by_id = request.api_version >= _TOPIC_IDS_SINCE
+    known: dict[str, OffsetCommitRequestTopic] = {}
+    for topic in topics:
+        found = view.topic_with_id(topic.topic_id) if by_id else view.topic_named(topic.name)
+        if found is None or not topic.partitions or found.name in known:
+            return None
+        count = found.partitions
+        for each in topic.partitions:
+            if not 0 <= each.partition_index < count:
+                return None
+        if topic.topic_id != found.topic_id or topic.name != found.name:
+            topic = OffsetCommitRequestTopic(  # noqa: PLW2901 (as the coordinator knows it)
+                name=found.name, topic_id=found.topic_id, partitions=topic.partitions
+            )
+        known[found.name] = topic
+    named = tuple(known.values())
+    return request if named == topics else request.with_topics(named)
+
+
 def split_commit(request: OffsetCommitRequest, view: ClusterView) -> Split:
     """What the router refuses because it is not there, and what the coordinator is asked.
 
@@ -177,6 +204,13 @@ def split_offset_delete(request: OffsetDeleteRequest, view: ClusterView) -> Spli
 
 
 # --- OffsetFetch ---
+
+
+def fetch_in_one(request: OffsetFetchRequest, view: ClusterView) -> str | None:
+    """The one group that is asked for, where the request can go to its shard as it is."""
+    if len(request.groups) != 1 or _goes_by_id(request, view):
+        return None
+    return request.groups[0].group_id
 
 
 def split_fetch(request: OffsetFetchRequest, view: ClusterView) -> Split:
