@@ -28,7 +28,7 @@ from client.errors import (
     WakeupException,
     exception_of,
 )
-from client.futures import RequestFuture, failed_future
+from client.futures import RequestFuture, Told, failed_future
 from client.java_maps import filled_with_texts
 from client.listeners import CommitCallback, ConsumerInterceptor, Offsets
 from client.membership import NO_GENERATION, Generation, Membership
@@ -93,7 +93,7 @@ class Commits:
             if not await self.membership.discovery.ensure_ready(timer):
                 self._tell_failed(offsets, TimeoutException("no coordinator was found in time"))
                 return False
-            future = await self._send(offsets)
+            future = self._send(offsets)
             await self.client.poll_until_done(future, timer)
             await self.run_callbacks()
             if future.succeeded:
@@ -133,14 +133,14 @@ class Commits:
         discovery = self.membership.discovery
         future: RequestFuture[None] | None = None
         if not offsets or not discovery.is_unknown() or await discovery.ensure_ready_now():
-            future = await self._do_commit_async(offsets, callback)
+            future = self._do_commit_async(offsets, callback)
         else:
             self._pending_async += 1
             lookup = await discovery.look_up()
 
             async def on_found(_: None) -> None:
                 self._pending_async -= 1
-                await self._do_commit_async(offsets, callback)
+                self._do_commit_async(offsets, callback)
                 await self.client.poll_no_wakeup()
 
             def on_failure(error: Exception) -> None:
@@ -149,14 +149,14 @@ class Commits:
                 failure = RetriableCommitFailedException("no coordinator was found", error)
                 self._completed.append(_Completion(callback, offsets, failure))
 
-            await lookup.add_listener(on_found, on_failure)
+            told = lookup.listen(on_found, on_failure)
+            if told is not None:
+                await told
         await self.client.poll_no_wakeup()
         return future
 
-    async def _do_commit_async(
-        self, offsets: Offsets, callback: CommitCallback
-    ) -> RequestFuture[None]:
-        future = await self._send(offsets)
+    def _do_commit_async(self, offsets: Offsets, callback: CommitCallback) -> RequestFuture[None]:
+        future = self._send(offsets)
         self._in_flight_async += 1
 
         def on_success(_: None) -> None:
@@ -172,7 +172,7 @@ class Commits:
             if isinstance(error, FencedInstanceIdException):
                 self._is_fenced = True
 
-        await future.add_listener(on_success, on_failure)
+        future.listen(on_success, on_failure)
         return future
 
     async def run_callbacks(self) -> None:
@@ -229,7 +229,7 @@ class Commits:
 
     # --- the request ------------------------------------------------------------------------------
 
-    async def _send(self, offsets: Offsets) -> RequestFuture[None]:
+    def _send(self, offsets: Offsets) -> RequestFuture[None]:
         if not offsets:
             return RequestFuture(is_done=True)
         coordinator = self.membership.discovery.check_and_get()
@@ -252,18 +252,14 @@ class Commits:
             topics=_topics_of(offsets),
         )
 
-        async def handle(reply: object, committed: RequestFuture[None]) -> None:
+        def handle(reply: object, committed: RequestFuture[None]) -> Told:
             assert isinstance(reply, OffsetCommitResponse)
             error = self._error_of(reply, sent)
-            if error is None:
-                await committed.complete(None)
-            else:
-                await committed.fail(error)
+            return committed.complete(None) if error is None else committed.fail(error)
 
-        future = self.client.send(coordinator, request)
-        committed = await self.membership.requests.expect(future, handle)
-        await future.add_listener(lambda _: None, lambda error: self._tell_failed(offsets, error))
-        return committed
+        return self.membership.requests.ask(
+            coordinator, request, handle, lambda error: self._tell_failed(offsets, error)
+        )
 
     def _unsent(self, offsets: Offsets, error: Exception) -> RequestFuture[None]:
         self._tell_failed(offsets, error)

@@ -19,7 +19,7 @@ from client.errors import (
     exception_of,
     is_retriable,
 )
-from client.futures import RequestFuture, no_coordinator
+from client.futures import RequestFuture, Told, no_coordinator
 from client.membership import Generation, Membership
 from client.metadata import ConsumerMetadata
 from client.partitions import OffsetAndMetadata, TopicPartition
@@ -100,7 +100,7 @@ class Committed:
             if not await self.membership.discovery.ensure_ready(timer):
                 return None
             if self._pending is None:
-                self._pending = _Pending(wanted, generation, await self._send(wanted))
+                self._pending = _Pending(wanted, generation, self._send(wanted))
             future = self._pending.future
             await self.client.poll_until_done(future, timer)
             if not future.is_done:
@@ -115,7 +115,7 @@ class Committed:
             if timer.is_expired:
                 return None
 
-    async def _send(self, wanted: frozenset[TopicPartition]) -> RequestFuture[CommittedOffsets]:
+    def _send(self, wanted: frozenset[TopicPartition]) -> RequestFuture[CommittedOffsets]:
         coordinator = self.membership.discovery.check_and_get()
         if coordinator is None:
             return no_coordinator()
@@ -138,20 +138,17 @@ class Committed:
             ),
         )
 
-        async def handle(reply: object, fetched: RequestFuture[CommittedOffsets]) -> None:
+        def handle(reply: object, fetched: RequestFuture[CommittedOffsets]) -> Told:
             assert isinstance(reply, OffsetFetchResponse)
             group = reply.groups[0]
             if group.error_code is not ErrorCode.NONE:
-                await fetched.fail(self._group_error(group.error_code))
-                return
+                return fetched.fail(self._group_error(group.error_code))
             offsets = _offsets_of(group)
             if isinstance(offsets, KafkaException):
-                await fetched.fail(offsets)
-            else:
-                await fetched.complete(offsets)
+                return fetched.fail(offsets)
+            return fetched.complete(offsets)
 
-        future = self.client.send(coordinator, request)
-        return await self.membership.requests.expect(future, handle)
+        return self.membership.requests.ask(coordinator, request, handle)
 
     def _group_error(self, error: ErrorCode) -> KafkaException:
         if error in _LOSE_COORDINATOR:

@@ -52,7 +52,7 @@ class ConnectionStates:
     setup_timeout: ExponentialBackoff
     _nodes: dict[str, _NodeState] = field(factory=dict)
     #: How many connections are being opened.
-    _connecting: int = 0
+    connecting_count: int = 0
     #: From when on every connection that is down may be tried again.
     backs_off_until_ms: int = LONG_AGO
 
@@ -95,7 +95,8 @@ class ConnectionStates:
 
     def is_disconnected(self, connection: str) -> bool:
         """Whether it was tried or open, and is down."""
-        return self.state_of(connection) is ConnectionState.DISCONNECTED
+        node = self._nodes.get(connection)
+        return node is not None and node.state is ConnectionState.DISCONNECTED
 
     def is_connecting(self, connection: str) -> bool:
         """Whether it is being opened."""
@@ -103,12 +104,8 @@ class ConnectionStates:
 
     def is_ready(self, connection: str) -> bool:
         """Whether requests can go out on it."""
-        return self.state_of(connection) is ConnectionState.READY
-
-    @property
-    def has_connecting(self) -> bool:
-        """Whether any connection is being opened."""
-        return self._connecting > 0
+        node = self._nodes.get(connection)
+        return node is not None and node.state is ConnectionState.READY
 
     @property
     def has_ready(self) -> bool:
@@ -130,7 +127,7 @@ class ConnectionStates:
                 self.reconnect_backoff.backoff_ms(0),
                 self.setup_timeout.backoff_ms(0),
             )
-            self._connecting += node is None or node.state is not ConnectionState.CONNECTING
+            self.connecting_count += node is None or node.state is not ConnectionState.CONNECTING
             return
         node.last_attempt_ms = now_ms
         self._move(node, ConnectionState.CONNECTING)
@@ -160,7 +157,7 @@ class ConnectionStates:
 
     def timed_out(self, now_ms: int) -> list[str]:
         """The attempts that have taken too long."""
-        if not self._connecting:
+        if not self.connecting_count:
             return []
         return [
             connection
@@ -170,7 +167,7 @@ class ConnectionStates:
         ]
 
     def _move(self, node: _NodeState, state: ConnectionState) -> None:
-        self._connecting += (state is ConnectionState.CONNECTING) - (
+        self.connecting_count += (state is ConnectionState.CONNECTING) - (
             node.state is ConnectionState.CONNECTING
         )
         node.state = state
@@ -218,9 +215,6 @@ class Received:
     gone: Sequence[str] = ()
 
 
-_NOTHING = Received()
-
-
 @define(eq=False)
 class Channels:
     """All open connections, in the order of opening; replies and cuts wait here to be noticed."""
@@ -228,9 +222,9 @@ class Channels:
     links: dict[str, Link] = field(factory=dict)
     _open: dict[str, Channel] = field(factory=dict)
     #: Whether the present or next wait ends at once: something was sent, opened or called.
-    _woken: bool = False
+    is_woken: bool = False
     #: How many replies and ends of connections wait to be noticed.
-    _news: int = 0
+    news: int = 0
 
     def open(self, connection: str) -> Link:
         """Open a connection; an accepted one also ends the next wait."""
@@ -238,22 +232,22 @@ class Channels:
         self.close(connection)
         self._open[connection] = Channel(_OPENED_AS[link])
         if link is Link.ACCEPT:
-            self._woken = True
+            self.is_woken = True
         elif link is Link.REFUSE:
-            self._news += 1
+            self.news += 1
         return link
 
     def close(self, connection: str) -> Channel | None:
         """Give up a connection and what has arrived on it."""
         channel = self._open.pop(connection, None)
         if channel is not None:
-            self._news -= len(channel.inbound) + channel.is_over
+            self.news -= len(channel.inbound) + channel.is_over
         return channel
 
     def arrive(self, connection: str, reply: object) -> None:
         """A reply comes in on an open connection."""
         self._open[connection].inbound.append(reply)
-        self._news += 1
+        self.news += 1
 
     def get(self, connection: str) -> Channel | None:
         """The channel, if the connection is open or being opened."""
@@ -267,49 +261,43 @@ class Channels:
     def is_usable(self, connection: str) -> bool:
         """Whether bytes can be written, also into a cut that nobody has noticed."""
         channel = self._open.get(connection)
-        return channel is not None and channel.state in (ChannelState.OPEN, ChannelState.CUT)
+        return channel is not None and (
+            channel.state is ChannelState.OPEN or channel.state is ChannelState.CUT
+        )
 
-    def sent(self, connection: str) -> None:  # noqa: ARG002
-        """A request was put on the wire; the next wait ends at once, as with Kafka's selector."""
-        self._woken = True
+    def sent(self, connection: str) -> bool:
+        """A request was put on the wire; whether it is lost: the broker had closed the connection.
 
-    def wake(self) -> None:
-        """End the present or next wait."""
-        self._woken = True
+        The next wait ends at once, as with Kafka's selector.
+        """
+        self.is_woken = True
+        channel = self._open.get(connection)
+        return channel is None or channel.state is ChannelState.CUT
 
     def cut(self, connection: str) -> None:
         """The broker closes the connection; what had arrived before can still be read."""
         channel = self._open.get(connection)
         if channel is not None and channel.state is ChannelState.OPEN:
             channel.state = ChannelState.CUT
-            self._news += 1
-
-    @property
-    def has_news(self) -> bool:
-        """Whether something has come."""
-        return self._news > 0
+            self.news += 1
 
     def has_events(self) -> bool:
         """Whether a wait would end at once."""
-        return self._woken or self._news > 0
+        return self.is_woken or self.news > 0
 
-    def forget_wake(self) -> None:
-        """Let the next wait not end at once just because somebody wanted it to."""
-        self._woken = False
-
-    def receive(self) -> Received:
+    def receive(self) -> Received | None:
         """Take what there is: from each connection one reply, or the news that it is gone."""
-        self._woken = False
-        if not self._news:
-            return _NOTHING
+        self.is_woken = False
+        if not self.news:
+            return None
         replies: list[tuple[str, object]] = []
         gone: list[str] = []
         for connection, channel in self._open.items():
             if channel.inbound:
                 replies.append((connection, channel.inbound.popleft()))
-            elif channel.is_over:
+            elif channel.state is ChannelState.CUT or channel.state is ChannelState.REFUSED:
                 gone.append(connection)
-        self._news -= len(replies)
+        self.news -= len(replies)
         for connection in gone:
             self.close(connection)
         return Received(replies, gone)

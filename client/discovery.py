@@ -15,7 +15,7 @@ from client.errors import (
     RetriableException,
     exception_of,
 )
-from client.futures import RequestFuture, failed_future
+from client.futures import RequestFuture, Told, failed_future
 from client.heartbeats import Heartbeat
 from client.partitions import BrokerNode, coordinator_node
 from client.settings import ConsumerConfig
@@ -79,7 +79,7 @@ class Discovery:
             node = self.client.least_loaded_node()
             if node is None:
                 return failed_future(NoAvailableBrokersException())
-            self._lookup = await self._send_lookup(node)
+            self._lookup = self._send_lookup(node)
         return self._lookup
 
     async def look_up_or_forget(self) -> None:
@@ -118,7 +118,7 @@ class Discovery:
         self._pauses += 1
         await self.client.sleep(timer, pause_ms)
 
-    async def _send_lookup(self, node: BrokerNode) -> RequestFuture[None]:
+    def _send_lookup(self, node: BrokerNode) -> RequestFuture[None]:
         assert self.config.group_id is not None
         request = FindCoordinatorRequest(
             request_id=self.client.network.next_request_id(),
@@ -127,27 +127,26 @@ class Discovery:
         )
         found: RequestFuture[None] = RequestFuture()
 
-        async def on_reply(reply: object) -> None:
+        def on_reply(reply: object) -> Told:
             assert isinstance(reply, FindCoordinatorResponse)
-            await self._on_found(reply, found)
+            return self._on_found(reply, found)
 
-        async def on_failure(error: Exception) -> None:
+        def on_failure(error: Exception) -> Told:
             if not isinstance(error, RetriableException):
                 self._fatal_error = error
-            await found.fail(error)
+            return found.fail(error)
 
-        await self.client.send(node, request).add_listener(on_reply, on_failure)
+        self.client.send(node, request, on_reply, on_failure)
         return found
 
-    async def _on_found(self, reply: FindCoordinatorResponse, found: RequestFuture[None]) -> None:
+    def _on_found(self, reply: FindCoordinatorResponse, found: RequestFuture[None]) -> Told:
         coordinator = reply.coordinators[0]
         if coordinator.error_code is not ErrorCode.NONE:
-            await found.fail(exception_of(coordinator.error_code))
-            return
+            return found.fail(exception_of(coordinator.error_code))
         self.coordinator = coordinator_node(coordinator.node_id, coordinator.host, coordinator.port)
         self.client.try_connect(self.coordinator)
         self.heartbeat.reset_session_timeout()
-        await found.complete(None)
+        return found.complete(None)
 
     def on_request_failed(self, error: Exception) -> None:
         """A group request ended without an answer."""

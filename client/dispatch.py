@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define, field
 
 from client.errors import DisconnectException, TimeoutException, WakeupException
-from client.futures import RequestFuture
+from client.futures import OnFailure, OnSuccess, RequestFuture
 from client.java_maps import filled_with_nodes
 from client.metadata import ConsumerMetadata
 from client.network import ClientRequest, NetworkClient
@@ -27,26 +27,6 @@ MAX_POLL_TIMEOUT_MS = 5_000
 
 #: Whether a pass should wait; None means always.
 ShouldBlock = Callable[[], bool]
-
-
-@define(eq=False)
-class _Unsent:
-    request: ClientRequest
-    future: RequestFuture[object]
-
-
-@define(eq=False)
-class _Completion:
-    request: Request
-    future: RequestFuture[object]
-    reply: object | None = None
-    error: Exception | None = None
-
-    async def fire(self) -> None:
-        if self.error is not None:
-            await self.future.fail(self.error)
-        else:
-            await self.future.complete(self.reply)
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -64,8 +44,7 @@ class ConsumerNetworkClient:
     #: How many ends of requests were told, but for heartbeats, which only a membership minds.
     ended: int = 0
     _wakeup: bool = False
-    _unsent: dict[BrokerNode, deque[_Unsent]] = field(factory=dict)
-    _completions: deque[_Completion] = field(factory=deque)
+    _unsent: dict[BrokerNode, deque[ClientRequest]] = field(factory=dict)
     _pending_disconnects: deque[BrokerNode] = field(factory=deque)
     _delay_ms_max: int = field(init=False)
 
@@ -76,20 +55,22 @@ class ConsumerNetworkClient:
     # --- sending ----------------------------------------------------------------------------------
 
     def send(
-        self, node: BrokerNode, request: Request, timeout_ms: int | None = None
-    ) -> RequestFuture[object]:
-        """Queue a request for a node; it leaves with a network pass."""
-        future: RequestFuture[object] = RequestFuture()
-        queued = ClientRequest(
-            node=node,
-            request=request,
-            created_ms=self.clock.now_ms,
-            timeout_ms=self.config.request_timeout_ms if timeout_ms is None else timeout_ms,
-            on_end=lambda reply: self._on_end(request, future, reply),
-        )
-        self._unsent.setdefault(node, deque()).append(_Unsent(queued, future))
-        self.network.channels.wake()
-        return future
+        self,
+        node: BrokerNode,
+        request: Request,
+        on_reply: OnSuccess[object],
+        on_failure: OnFailure,
+        timeout_ms: int | None = None,
+    ) -> None:
+        """Queue a request for a node; it leaves with a network pass, and a pass tells its end."""
+        if timeout_ms is None:
+            timeout_ms = self.config.request_timeout_ms
+        queue = self._unsent.get(node)
+        if queue is None:
+            queue = self._unsent[node] = deque()
+        now_ms = self.clock.now_ms
+        queue.append(ClientRequest(node, request, now_ms, timeout_ms, on_reply, on_failure))
+        self.network.channels.is_woken = True
 
     def least_loaded_node(self) -> BrokerNode | None:
         """A broker that can be asked anything."""
@@ -106,7 +87,7 @@ class ConsumerNetworkClient:
     def disconnect_later(self, node: BrokerNode) -> None:
         """Give up a connection with the next network pass."""
         self._pending_disconnects.append(node)
-        self.network.channels.wake()
+        self.network.channels.is_woken = True
 
     def has_pending(self, node: BrokerNode) -> bool:
         """Whether something to this node is queued or in flight."""
@@ -127,7 +108,7 @@ class ConsumerNetworkClient:
     def wakeup(self) -> None:
         """Make the present or the next waiting call raise."""
         self._wakeup = True
-        self.network.channels.wake()
+        self.network.channels.is_woken = True
 
     def maybe_trigger_wakeup(self) -> None:
         """Raise if somebody called `wakeup`, once."""
@@ -151,31 +132,23 @@ class ConsumerNetworkClient:
         one whose wait would end at once because of a wake-up.
         """
         if self._is_idle(timer.current_ms):
-            is_waiting = not timer.is_expired and (should_block is None or should_block())
-            if self._is_over_at_once(is_waiting=is_waiting, comes_back=comes_back):
+            is_waiting = timer.current_ms < timer.deadline_ms and (
+                should_block is None or should_block()
+            )
+            if comes_back or not is_waiting:
+                self.network.channels.is_woken = False
+            if not is_waiting and not self.threads.is_spinning():
                 timer.update()
                 return
-        self.passes += 1
-        if self._completions:
-            await self._fire_completions()
-        self._handle_pending_disconnects()
-        await self.network.poll(self._timeout_ms(timer, should_block), timer.current_ms)
-        timer.update()
-        self._check_disconnects()
-        if wakeups:
-            self.maybe_trigger_wakeup()
-        if self._unsent:
-            self._try_send(timer.current_ms)
-            self._fail_expired(timer.current_ms)
-            self._unsent = {node: queue for node, queue in self._unsent.items() if queue}
-        if self._completions:
-            await self._fire_completions()
-        self.metadata.maybe_throw_any()
-        self.threads.run_due_heartbeats()
+        await self._pass(timer, should_block, wakeups=wakeups)
 
     async def poll_no_wakeup(self) -> None:
         """Make one pass without waiting and without looking for wakeups."""
-        await self.poll(self.clock.timer(0), wakeups=False)
+        if self._is_idle(self.clock.now_ms):
+            self.network.channels.is_woken = False
+            if not self.threads.is_spinning():
+                return
+        await self._pass(self.clock.timer(0), None, wakeups=False)
 
     async def poll_until_done(
         self, future: RequestFuture[Any], timer: Timer, *, wakeups: bool = True
@@ -231,52 +204,76 @@ class ConsumerNetworkClient:
     def _is_idle(self, now_ms: int) -> bool:
         """Whether a pass that does not wait would do nothing at all."""
         return (
-            not (self._completions or self._unsent or self._pending_disconnects or self._wakeup)
+            not (self._unsent or self.network.ended or self._pending_disconnects or self._wakeup)
             and self.network.is_idle(now_ms)
             and not self.metadata.has_error
             and not self.threads.has_due_heartbeat
         )
 
-    def _is_over_at_once(self, *, is_waiting: bool, comes_back: bool) -> bool:
-        """Do what is left of a pass that finds nothing to do; whether that was all of it."""
-        if comes_back or not is_waiting:
-            self.network.channels.forget_wake()
-        return not is_waiting and not self.threads.is_spinning()
+    async def _pass(self, timer: Timer, should_block: ShouldBlock | None, *, wakeups: bool) -> None:
+        self.passes += 1
+        network, unsent = self.network, self._unsent
+        if network.ended:
+            await self._tell_ends()
+        if self._pending_disconnects:
+            self._handle_pending_disconnects()
+        await network.poll(self._timeout_ms(timer, should_block), timer.current_ms)
+        timer.update()
+        if unsent:
+            self._check_disconnects()
+        if wakeups and self._wakeup:
+            self.maybe_trigger_wakeup()
+        if unsent:
+            if any(unsent.values()):
+                self._try_send(timer.current_ms)
+                self._fail_expired(timer.current_ms)
+            for node in [node for node, queue in unsent.items() if not queue]:
+                del unsent[node]
+        if network.ended:
+            await self._tell_ends()
+        if self.metadata.has_error:
+            self.metadata.maybe_throw_any()
+        self.threads.run_due_heartbeats()
 
     def _timeout_ms(self, timer: Timer, should_block: ShouldBlock | None) -> int:
         """Send what can be sent; say how long to wait for news."""
         delay_ms = self._try_send(timer.current_ms) if self._unsent else self._delay_ms_max
-        if self._completions or not (should_block is None or should_block()):
+        remaining_ms = timer.deadline_ms - timer.current_ms
+        if remaining_ms <= 0 or self.network.ended:
+            return 0
+        if should_block is not None and not should_block():
             return 0
         if self.network.in_flight_count == 0:
             delay_ms = min(delay_ms, self.config.retry_backoff_ms)
-        return min(timer.remaining_ms, delay_ms)
+        return min(remaining_ms, delay_ms)
 
     def _try_send(self, now_ms: int) -> int:
         """Send what can be sent; say after how long more might be."""
         delay_ms = self._delay_ms_max
-        states = self.network.states
+        network = self.network
         for node in filled_with_nodes(self._unsent):
             queue = self._unsent[node]
             if queue:
-                delay_ms = min(delay_ms, states.connection_delay_ms(node.connection, now_ms))
-            while queue and self.network.ready(node, now_ms):
-                self.network.send(queue.popleft().request, now_ms)
+                node_ms = network.states.connection_delay_ms(node.connection, now_ms)
+                delay_ms = min(delay_ms, node_ms)
+                while queue and network.ready(node, now_ms):
+                    network.send(queue.popleft(), now_ms)
         return delay_ms
 
-    def _on_end(
-        self, request: Request, future: RequestFuture[object], reply: object | None
-    ) -> None:
-        error = DisconnectException() if reply is None else None
-        self._completions.append(_Completion(request, future, reply, error))
-
-    async def _fire_completions(self) -> None:
-        while self._completions:
-            completion = self._completions.popleft()
-            if not isinstance(completion.request, HeartbeatRequest):
+    async def _tell_ends(self) -> None:
+        """Let the senders of requests that have ended handle that."""
+        ended = self.network.ended
+        while ended:
+            sent = ended.popleft()
+            if not isinstance(sent.request, HeartbeatRequest):
                 self.ended += 1
-            await completion.fire()
-        self.network.channels.wake()
+            if sent.reply is not None:
+                told = sent.on_reply(sent.reply)
+            else:
+                told = sent.on_failure(sent.error or DisconnectException())
+            if told is not None:
+                await told
+        self.network.channels.is_woken = True
 
     def _handle_pending_disconnects(self) -> None:
         while self._pending_disconnects:
@@ -285,22 +282,16 @@ class ConsumerNetworkClient:
             self.network.disconnect(node.connection)
 
     def _check_disconnects(self) -> None:
-        if not self._unsent:
-            return
         for node in filled_with_nodes(self._unsent):
             if self.network.states.is_disconnected(node.connection):
                 self._fail_unsent(node)
 
     def _fail_unsent(self, node: BrokerNode) -> None:
-        for unsent in self._unsent.pop(node, ()):
-            request, error = unsent.request.request, DisconnectException()
-            self._completions.append(_Completion(request, unsent.future, None, error))
+        self.network.ended.extend(self._unsent.pop(node, ()))
 
     def _fail_expired(self, now_ms: int) -> None:
         for queue in self._unsent.values():
-            while queue and now_ms - queue[0].request.created_ms > queue[0].request.timeout_ms:
+            while queue and now_ms - queue[0].created_ms > queue[0].timeout_ms:
                 late = queue.popleft()
-                error = TimeoutException("the request could not be sent in time")
-                self._completions.append(
-                    _Completion(late.request.request, late.future, None, error)
-                )
+                late.error = TimeoutException("the request could not be sent in time")
+                self.network.ended.append(late)

@@ -67,7 +67,7 @@ class Fetcher:
             return 0
         for node in converted_nodes(computed_for_nodes(wanted)):
             session = self._sessions.setdefault(node.id, FetchSession())
-            await self._send(node, session, session.request(wanted[node]))
+            self._send(node, session, session.request(wanted[node]))
         return len(wanted)
 
     async def close(self, timer: Timer) -> None:
@@ -78,10 +78,12 @@ class Fetcher:
             node = self.metadata.view.node(node_id)
             if node is not None and not self.client.is_unavailable(node):
                 nodes.append(node)
-        futures = [
-            self._send_request(node, self._sessions[node.id].request({}))
-            for node in converted_nodes(filled_with_nodes(nodes))
-        ]
+        futures: list[RequestFuture[object]] = []
+        for node in converted_nodes(filled_with_nodes(nodes)):
+            future: RequestFuture[object] = RequestFuture()
+            futures.append(future)
+            request = self._request(self._sessions[node.id].request({}))
+            self.client.send(node, request, future.complete, future.fail)
         while not timer.is_expired and not all(future.is_done for future in futures):
             await self.client.poll(timer, wakeups=False)
             timer.update()
@@ -142,9 +144,8 @@ class Fetcher:
 
     # --- asking -----------------------------------------------------------------------------------
 
-    async def _send(self, node: BrokerNode, session: FetchSession, asked: SessionRequest) -> None:
+    def _send(self, node: BrokerNode, session: FetchSession, asked: SessionRequest) -> None:
         self._busy_nodes.add(node.id)
-        future = self._send_request(node, asked)
 
         def on_reply(reply: object) -> None:
             assert isinstance(reply, FetchResponse)
@@ -161,11 +162,11 @@ class Fetcher:
                     state.forget_preferred_replica()
             self._busy_nodes.discard(node.id)
 
-        await future.add_listener(on_reply, on_failure)
+        self.client.send(node, self._request(asked), on_reply, on_failure)
 
-    def _send_request(self, node: BrokerNode, asked: SessionRequest) -> RequestFuture[object]:
+    def _request(self, asked: SessionRequest) -> FetchRequest:
         config = self.config
-        request = FetchRequest(
+        return FetchRequest(
             request_id=self.client.network.next_request_id(),
             client_id=config.client_id,
             partitions=tuple(asked.to_send.values()),
@@ -178,7 +179,6 @@ class Fetcher:
             session_id=asked.place.session_id,
             session_epoch=asked.place.epoch,
         )
-        return self.client.send(node, request)
 
     def _on_fetched(
         self, reply: FetchResponse, session: FetchSession, asked: SessionRequest

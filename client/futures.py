@@ -1,7 +1,8 @@
 """The answer that a request will have: Kafka's `RequestFuture`.
 
-Listeners run where the answer is handled, on whichever thread that is, and may wait themselves:
-the leader's listener fetches metadata. Hence completing a future is awaited.
+Listeners run where the answer is handled, on whichever thread that is. Most are done at once; a
+few wait themselves (the leader's fetches metadata), and what is left of them then is `Told`: who
+completes a future hands it on, or awaits it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from client.errors import CoordinatorNotAvailableException, RetriableException
 T = TypeVar("T")
 S = TypeVar("S")
 
-OnSuccess = Callable[[T], Awaitable[None] | None]
-OnFailure = Callable[[Exception], Awaitable[None] | None]
+#: What is left of telling somebody: None if all is done, else it is to be awaited.
+Told = Awaitable[None] | None
+OnSuccess = Callable[[T], Told]
+OnFailure = Callable[[Exception], Told]
 
 
 @define(eq=False)
@@ -54,34 +57,49 @@ class RequestFuture(Generic[T]):
         """Whether there is still something to wait for."""
         return not self.is_done
 
-    async def complete(self, value: T) -> None:
+    def complete(self, value: T) -> Told:
         """Answer well, and tell the listeners."""
         assert not self.is_done
-        self.is_done, self._value = True, value
-        await self._fire()
+        self.is_done = True
+        self._value = value
+        return self._fire() if self._listeners else None
 
-    async def fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> Told:
         """Answer badly, and tell the listeners."""
         assert not self.is_done
-        self.is_done, self.error = True, error
-        await self._fire()
+        self.is_done = True
+        self.error = error
+        return self._fire() if self._listeners else None
 
-    async def add_listener(self, on_success: OnSuccess[T], on_failure: OnFailure) -> None:
+    def listen(self, on_success: OnSuccess[T], on_failure: OnFailure) -> Told:
         """Tell these two when the answer comes, or at once if it is there."""
         self._listeners.append((on_success, on_failure))
-        if self.is_done:
-            await self._fire()
+        return self._fire() if self.is_done else None
 
-    async def chain(self, other: RequestFuture[T]) -> None:
+    async def add_listener(self, on_success: OnSuccess[T], on_failure: OnFailure) -> None:
+        """Listen, and wait for what is left of the telling if the answer is there."""
+        told = self.listen(on_success, on_failure)
+        if told is not None:
+            await told
+
+    def chain(self, other: RequestFuture[T]) -> Told:
         """Hand the answer on to another future."""
-        await self.add_listener(other.complete, other.fail)
+        return self.listen(other.complete, other.fail)
 
-    async def _fire(self) -> None:
+    def _fire(self) -> Told:
+        """Tell one after the other, as far as that goes without waiting."""
         while self._listeners:
-            on_success, on_failure = self._listeners.pop(0)
-            told = on_success(self.value) if self.error is None else on_failure(self.error)
+            good, bad = self._listeners.pop(0)
+            told = good(self.value) if self.error is None else bad(self.error)
             if told is not None:
-                await told
+                return self._go_on_after(told) if self._listeners else told
+        return None
+
+    async def _go_on_after(self, told: Awaitable[None]) -> None:
+        await told
+        rest = self._fire()
+        if rest is not None:
+            await rest
 
 
 def failed_future(error: Exception) -> RequestFuture[T]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from attrs import define, frozen
+from attrs import define
 
 from client.actions import (
     HEARTBEAT_ACTIONS,
@@ -18,8 +18,9 @@ from client.actions import (
     Reset,
 )
 from client.errors import KafkaException, UnjoinedGroupException, exception_of
-from client.futures import RequestFuture, failed_future, no_coordinator
+from client.futures import RequestFuture, Told, failed_future, no_coordinator
 from client.membership import REASON_LENGTH_MAX, Generation, Membership
+from client.partitions import BrokerNode
 from client.states import MemberState
 from coordinator.errors import ErrorCode
 from coordinator.protocol import (
@@ -31,6 +32,7 @@ from coordinator.protocol import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
+    Request,
     SyncGroupRequest,
     SyncGroupRequestAssignment,
     SyncGroupResponse,
@@ -41,14 +43,8 @@ JOIN_GROUP_TIMEOUT_LAPSE_MS = 5_000
 
 T = TypeVar("T")
 
-
-@frozen(kw_only=True)
-class _Header:
-    """The fields that every request of the group has."""
-
-    request_id: int
-    client_id: str
-    group_id: str
+#: What an answer does, and to the future that waits for it.
+Handle = Callable[[object, RequestFuture[T]], Told]
 
 
 @define(eq=False)
@@ -66,11 +62,11 @@ class GroupRequests:
         coordinator = membership.discovery.check_and_get()
         if coordinator is None:
             return no_coordinator()
-        head = self._header()
+        assert config.group_id is not None
         request = JoinGroupRequest(
-            request_id=head.request_id,
-            client_id=head.client_id,
-            group_id=head.group_id,
+            request_id=membership.client.network.next_request_id(),
+            client_id=config.client_id,
+            group_id=config.group_id,
             session_timeout_ms=config.session_timeout_ms,
             rebalance_timeout_ms=config.max_poll_interval_ms,
             member_id=membership.generation.member_id,
@@ -83,24 +79,23 @@ class GroupRequests:
         )
         sent = membership.generation
 
-        async def handle(reply: object, joined: RequestFuture[bytes]) -> None:
+        def handle(reply: object, joined: RequestFuture[bytes]) -> Told:
             assert isinstance(reply, JoinGroupResponse)
             if reply.error_code is ErrorCode.NONE:
-                await self._on_joined(reply, joined)
-            else:
-                self._on_join_refused(reply, sent)
-                await joined.fail(_error_of(reply.error_code, JOIN_ACTIONS))
+                return self._on_joined(reply, joined)
+            self._on_join_refused(reply, sent)
+            return joined.fail(_error_of(reply.error_code, JOIN_ACTIONS))
 
-        return await self.expect(membership.client.send(coordinator, request, timeout_ms), handle)
+        return self.ask(coordinator, request, handle, timeout_ms=timeout_ms)
 
     async def _on_joined(self, reply: JoinGroupResponse, joined: RequestFuture[bytes]) -> None:
         membership = self.membership
         if reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
-            await joined.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+            await _rest_of(joined.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)))
             return
         with membership.threads.locked():
             if membership.state is not MemberState.PREPARING_REBALANCE:
-                await joined.fail(UnjoinedGroupException())
+                await _rest_of(joined.fail(UnjoinedGroupException()))
                 return
             membership.move_to(MemberState.COMPLETING_REBALANCE)
             if membership.heartbeat_thread is not None:
@@ -113,14 +108,14 @@ class GroupRequests:
             if reply.leader == reply.member_id:
                 synced = await self._lead(reply)
             else:
-                synced = await self._send_sync(())
-            await synced.chain(joined)
+                synced = self._send_sync(())
+            await _rest_of(synced.chain(joined))
 
     async def _lead(self, reply: JoinGroupResponse) -> RequestFuture[bytes]:
         """Decide for everyone and tell the coordinator; what goes wrong fails the join."""
         try:
             assignments = await self.membership.rebalancing.on_leader_elected(reply)
-            return await self._send_sync(assignments)
+            return self._send_sync(assignments)
         except Exception as error:  # noqa: BLE001 (also what a user's assignor raises)
             return failed_future(error)
 
@@ -135,52 +130,51 @@ class GroupRequests:
 
     # --- SyncGroup --------------------------------------------------------------------------------
 
-    async def _send_sync(
+    def _send_sync(
         self, assignments: tuple[SyncGroupRequestAssignment, ...]
     ) -> RequestFuture[bytes]:
         membership = self.membership
         coordinator = membership.discovery.check_and_get()
         if coordinator is None:
             return no_coordinator()
-        head, sent = self._header(), membership.generation
+        config, sent = membership.config, membership.generation
+        assert config.group_id is not None
         request = SyncGroupRequest(
-            request_id=head.request_id,
-            client_id=head.client_id,
-            group_id=head.group_id,
+            request_id=membership.client.network.next_request_id(),
+            client_id=config.client_id,
+            group_id=config.group_id,
             generation_id=sent.generation_id,
             member_id=sent.member_id,
-            group_instance_id=membership.config.group_instance_id,
+            group_instance_id=config.group_instance_id,
             protocol_type=CONSUMER_PROTOCOL_TYPE,
             protocol_name=sent.protocol_name,
             assignments=assignments,
         )
 
-        async def handle(reply: object, synced: RequestFuture[bytes]) -> None:
+        def handle(reply: object, synced: RequestFuture[bytes]) -> Told:
             assert isinstance(reply, SyncGroupResponse)
             if reply.error_code is ErrorCode.NONE:
-                await self._on_synced(reply, synced)
-            else:
-                action = SYNC_ACTIONS.get(reply.error_code)
-                self._act(action, reply.error_code, "SYNC_GROUP", sent)
-                await synced.fail(_error_of(reply.error_code, SYNC_ACTIONS))
+                return self._on_synced(reply, synced)
+            action = SYNC_ACTIONS.get(reply.error_code)
+            self._act(action, reply.error_code, "SYNC_GROUP", sent)
+            return synced.fail(_error_of(reply.error_code, SYNC_ACTIONS))
 
-        return await self.expect(membership.client.send(coordinator, request), handle)
+        return self.ask(coordinator, request, handle)
 
-    async def _on_synced(self, reply: SyncGroupResponse, synced: RequestFuture[bytes]) -> None:
+    def _on_synced(self, reply: SyncGroupResponse, synced: RequestFuture[bytes]) -> Told:
         membership = self.membership
         generation = membership.generation
         if reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
-            await synced.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-        elif generation.is_reset or membership.state is not MemberState.COMPLETING_REBALANCE:
+            return synced.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        if generation.is_reset or membership.state is not MemberState.COMPLETING_REBALANCE:
             # The heartbeat thread has given the generation up meanwhile.
-            await synced.fail(exception_of(ErrorCode.ILLEGAL_GENERATION))
-        elif reply.protocol_name not in (None, generation.protocol_name):
-            await synced.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-        else:
-            membership.move_to(MemberState.STABLE)
-            membership.rejoin_reason = ""
-            membership.rejoin_needed = False
-            await synced.complete(reply.assignment)
+            return synced.fail(exception_of(ErrorCode.ILLEGAL_GENERATION))
+        if reply.protocol_name not in (None, generation.protocol_name):
+            return synced.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        membership.move_to(MemberState.STABLE)
+        membership.rejoin_reason = ""
+        membership.rejoin_needed = False
+        return synced.complete(reply.assignment)
 
     # --- Heartbeat and LeaveGroup -----------------------------------------------------------------
 
@@ -189,29 +183,27 @@ class GroupRequests:
         membership = self.membership
         coordinator = membership.discovery.coordinator
         assert coordinator is not None
-        head, sent = self._header(), membership.generation
+        config, sent = membership.config, membership.generation
+        assert config.group_id is not None
         request = HeartbeatRequest(
-            request_id=head.request_id,
-            client_id=head.client_id,
-            group_id=head.group_id,
+            request_id=membership.client.network.next_request_id(),
+            client_id=config.client_id,
+            group_id=config.group_id,
             generation_id=sent.generation_id,
             member_id=sent.member_id,
-            group_instance_id=membership.config.group_instance_id,
+            group_instance_id=config.group_instance_id,
         )
 
-        async def handle(reply: object, beaten: RequestFuture[None]) -> None:
+        def handle(reply: object, beaten: RequestFuture[None]) -> Told:
             assert isinstance(reply, HeartbeatResponse)
-            if self._is_good_beat(reply.error_code, sent):
-                await beaten.complete(None)
-            else:
-                await beaten.fail(_error_of(reply.error_code, HEARTBEAT_ACTIONS))
+            if reply.error_code is ErrorCode.NONE or self._is_good_beat(reply.error_code, sent):
+                return beaten.complete(None)
+            return beaten.fail(_error_of(reply.error_code, HEARTBEAT_ACTIONS))
 
-        return await self.expect(membership.client.send(coordinator, request), handle)
+        return self.ask(coordinator, request, handle)
 
     def _is_good_beat(self, error: ErrorCode, sent: Generation) -> bool:
         membership = self.membership
-        if error is ErrorCode.NONE:
-            return True
         if error is ErrorCode.REBALANCE_IN_PROGRESS:
             if membership.state is MemberState.STABLE:
                 membership.request_rejoin("group is already rebalancing")
@@ -228,11 +220,12 @@ class GroupRequests:
         membership = self.membership
         coordinator = membership.discovery.coordinator
         assert coordinator is not None
-        head = self._header()
+        config = membership.config
+        assert config.group_id is not None
         request = LeaveGroupRequest(
-            request_id=head.request_id,
-            client_id=head.client_id,
-            group_id=head.group_id,
+            request_id=membership.client.network.next_request_id(),
+            client_id=config.client_id,
+            group_id=config.group_id,
             members=(
                 MemberIdentity(
                     member_id=membership.generation.member_id, reason=reason[:REASON_LENGTH_MAX]
@@ -240,34 +233,40 @@ class GroupRequests:
             ),
         )
 
-        async def handle(reply: object, left: RequestFuture[None]) -> None:
+        def handle(reply: object, left: RequestFuture[None]) -> Told:
             assert isinstance(reply, LeaveGroupResponse)
-            await left.complete(None)
+            return left.complete(None)
 
-        await self.expect(membership.client.send(coordinator, request), handle)
+        self.ask(coordinator, request, handle)
 
     # --- common -----------------------------------------------------------------------------------
 
-    async def expect(
+    def ask(
         self,
-        future: RequestFuture[object],
-        handle: Callable[[object, RequestFuture[T]], Awaitable[None]],
+        coordinator: BrokerNode,
+        request: Request,
+        handle: Handle[T],
+        then_on_failure: Callable[[Exception], None] | None = None,
+        timeout_ms: int | None = None,
     ) -> RequestFuture[T]:
         """What the handler makes of an answer; a lost connection also loses the coordinator."""
         outcome: RequestFuture[T] = RequestFuture()
 
-        async def on_reply(reply: object) -> None:
+        def on_reply(reply: object) -> Told:
             try:
-                await handle(reply, outcome)
+                told = handle(reply, outcome)
             except Exception as error:  # noqa: BLE001 (whatever it is, it ends the request)
-                if not outcome.is_done:
-                    await outcome.fail(error)
+                return None if outcome.is_done else outcome.fail(error)
+            return None if told is None else _guarded(told, outcome)
 
-        async def on_failure(error: Exception) -> None:
+        def on_failure(error: Exception) -> Told:
             self.membership.discovery.on_request_failed(error)
-            await outcome.fail(error)
+            told = outcome.fail(error)
+            if then_on_failure is not None:
+                then_on_failure(error)
+            return told
 
-        await future.add_listener(on_reply, on_failure)
+        self.membership.client.send(coordinator, request, on_reply, on_failure, timeout_ms)
         return outcome
 
     def _act(self, action: Action | None, error: ErrorCode, api: str, sent: Generation) -> None:
@@ -281,14 +280,19 @@ class GroupRequests:
                 f"encountered {error.name} from {api} response", action.reset
             )
 
-    def _header(self) -> _Header:
-        config = self.membership.config
-        assert config.group_id is not None
-        return _Header(
-            request_id=self.membership.client.network.next_request_id(),
-            client_id=config.client_id,
-            group_id=config.group_id,
-        )
+
+async def _guarded(told: Awaitable[None], outcome: RequestFuture[T]) -> None:
+    """Go on handling an answer; what is raised by that ends the request."""
+    try:
+        await told
+    except Exception as error:  # noqa: BLE001 (whatever it is, it ends the request)
+        if not outcome.is_done:
+            await _rest_of(outcome.fail(error))
+
+
+async def _rest_of(told: Told) -> None:
+    if told is not None:
+        await told
 
 
 def _error_of(error: ErrorCode, actions: Mapping[ErrorCode, Action]) -> KafkaException:

@@ -48,6 +48,12 @@ class ConsumerMetadata:
     update_version: int = 0
     last_refresh_ms: int = LONG_AGO
     last_successful_refresh_ms: int = LONG_AGO
+    #: A time before which no refresh is due, and how long it is to the next one needs no thought.
+    fresh_until_ms: int = LONG_AGO
+    #: When the present view is too old.
+    expires_ms: int = LONG_AGO
+    #: Whether the last answer spoke of topics that must not be used.
+    has_error: bool = False
     _request_version: int = 0
     _attempts: int = 0
     _equivalent_responses: int = 0
@@ -72,7 +78,7 @@ class ConsumerMetadata:
 
     def time_to_allow_update_ms(self, now_ms: int) -> int:
         """How long the back-off since the last answer still lasts."""
-        if self.last_successful_refresh_ms + self.metadata_max_age_ms <= now_ms:
+        if self.expires_ms <= now_ms:
             self._equivalent_responses = 0
         if now_ms - self.last_refresh_ms > self.refresh_backoff.longest_ms:
             return 0  # No draw can matter here, so none is made.
@@ -84,11 +90,11 @@ class ConsumerMetadata:
 
     def time_to_next_update_ms(self, now_ms: int) -> int:
         """How long until the next refresh is due."""
+        if now_ms < self.fresh_until_ms:
+            return self.expires_ms - now_ms
         expires_ms = 0
         if not (self._needs_update or self._needs_new_topics):
-            expires_ms = self.last_successful_refresh_ms + self.metadata_max_age_ms - now_ms
-            if expires_ms > self.refresh_backoff.longest_ms:
-                return expires_ms
+            expires_ms = self.expires_ms - now_ms
         return max(expires_ms, self.time_to_allow_update_ms(now_ms))
 
     def current_leader(self, partition: TopicPartition) -> LeaderAndEpoch:
@@ -99,17 +105,13 @@ class ConsumerMetadata:
             return LeaderAndEpoch(None, seen)
         return LeaderAndEpoch(self.view.node(known.leader_id), known.leader_epoch)
 
-    @property
-    def has_error(self) -> bool:
-        """Whether the last answer spoke of topics that must not be used."""
-        return bool(self._unauthorized_topics or self._invalid_topics)
-
     def maybe_throw_any(self) -> None:
         """Raise, once, what the last answer said of topics that must not be used."""
         if not self.has_error:
             return
         unauthorized, invalid = self._unauthorized_topics, self._invalid_topics
         self._unauthorized_topics = self._invalid_topics = frozenset()
+        self.has_error = False
         error: KafkaException
         if unauthorized:
             error = TopicAuthorizationException(f"not authorized: {sorted(unauthorized)}")
@@ -122,13 +124,14 @@ class ConsumerMetadata:
     def request_update(self, *, forget_equivalent: bool = False) -> int:
         """Want a full refresh; the version returned is the one to be surpassed."""
         self._needs_update = True
+        self.fresh_until_ms = LONG_AGO
         if forget_equivalent:
             self._equivalent_responses = 0
         return self.update_version
 
     def request_update_for_new_topics(self) -> None:
         """Want the topics of the new subscription, at once."""
-        self.last_refresh_ms = LONG_AGO
+        self.last_refresh_ms = self.fresh_until_ms = LONG_AGO
         self._needs_new_topics = True
         self._equivalent_responses = 0
         self._request_version += 1
@@ -138,7 +141,7 @@ class ConsumerMetadata:
         known = self._last_seen_epochs.get(partition)
         if known is not None and epoch > known:
             self._last_seen_epochs[partition] = epoch
-            self._needs_update = True
+            self.request_update()
 
     def add_transient_topics(self, topics: Iterable[str]) -> None:
         """Also want these topics for a while."""
@@ -163,7 +166,7 @@ class ConsumerMetadata:
 
     def bootstrap(self) -> None:
         """Begin with the bootstrap addresses; whatever was known is forgotten."""
-        self._needs_update = True
+        self.request_update()
         self.update_version += 1
         self.view = ClusterView(nodes=self.bootstrap_nodes)
 
@@ -178,12 +181,17 @@ class ConsumerMetadata:
         self._needs_new_topics = request_version < self._request_version
         self._needs_update = False
         self.last_refresh_ms = self.last_successful_refresh_ms = now_ms
+        self.expires_ms = now_ms + self.metadata_max_age_ms
+        self.fresh_until_ms = LONG_AGO
+        if not self._needs_new_topics:
+            self.fresh_until_ms = self.expires_ms - self.refresh_backoff.longest_ms
         self._attempts = 0
         self.update_version += 1
         self._equivalent_responses += 1
         self.view = self._view_of(reply)
         self._unauthorized_topics = self.view.unauthorized_topics
         self._invalid_topics = self.view.invalid_topics
+        self.has_error = bool(self._unauthorized_topics or self._invalid_topics)
         for partition in list(self._last_seen_epochs):
             if not self._retains(partition.topic):
                 del self._last_seen_epochs[partition]

@@ -7,12 +7,13 @@ One call of `poll` is one network pass. It may wait; everything else here is imm
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
 
-from client.connections import Channels, ChannelState, ConnectionStates, Link, Received
+from client.connections import Channels, ChannelState, ConnectionStates, Link
 from client.errors import DataErrorCode
+from client.futures import OnFailure, OnSuccess
 from client.java_maps import filled_with_texts
 from client.messages import MetadataRequest, MetadataResponse
 from client.metadata import ConsumerMetadata
@@ -55,17 +56,29 @@ class ConnectionClosed:
     unanswered: int
 
 
-@define(eq=False, kw_only=True)
+def _to_nobody(_: object) -> None:
+    """Handle the end of a request that the network sends for itself, elsewhere."""
+
+
+@define(eq=False)
 class ClientRequest:
-    """A request on its way to a node, and who handles its end: a reply, or None for a loss."""
+    """A request on its way to a node, who handles its end, and that end: a reply or an error."""
 
     node: BrokerNode
     request: Request
     created_ms: int
     timeout_ms: int
-    on_end: Callable[[object | None], None]
+    on_reply: OnSuccess[object] = _to_nobody
+    on_failure: OnFailure = _to_nobody
     sent_ms: int = LONG_AGO
-    is_internal: bool = False
+    reply: object | None = None
+    #: Why there is no reply, if it is not that the connection was lost.
+    error: Exception | None = None
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether the network sends it for itself."""
+        return self.on_reply is _to_nobody
 
 
 @frozen
@@ -89,6 +102,8 @@ class NetworkClient:
     #: Connections whose broker has told which versions it speaks.
     versions_known: set[str] = field(factory=set)
     is_closed: bool = False
+    #: Requests that have ended and whose senders have not been told.
+    ended: deque[ClientRequest] = field(factory=deque)
     _in_flight: dict[str, deque[ClientRequest]] = field(factory=dict)
     #: How many requests are in flight, and a time before which none of them is overdue.
     in_flight_count: int = field(default=0, init=False)
@@ -125,7 +140,9 @@ class NetworkClient:
 
     def is_ready(self, node: BrokerNode, now_ms: int) -> bool:
         """Whether a request may go out now; an update of metadata that is due goes first."""
-        return not self._is_metadata_due(now_ms) and self._can_send(node.connection)
+        return (
+            now_ms < self.metadata.fresh_until_ms or not self._is_metadata_due(now_ms)
+        ) and self._can_send(node.connection)
 
     def least_loaded_node(self, now_ms: int) -> BrokerNode | None:
         """The node with the fewest requests in flight; among equals, chance decides."""
@@ -135,9 +152,9 @@ class NetworkClient:
         """Whether a pass that does not wait would neither send nor end anything."""
         return not (
             self._aborted
-            or self.channels.has_news
-            or self._may_give_up
-            or self._is_metadata_due(now_ms)
+            or self.channels.news
+            or self._may_give_up()
+            or (now_ms >= self.metadata.fresh_until_ms and self._is_metadata_due(now_ms))
         )
 
     # --- what only a host does --------------------------------------------------------------------
@@ -176,18 +193,19 @@ class NetworkClient:
         """Put a request on the wire."""
         request.sent_ms = now_ms
         connection = request.node.connection
-        self._in_flight.setdefault(connection, deque()).append(request)
+        queue = self._in_flight.get(connection)
+        if queue is None:
+            queue = self._in_flight[connection] = deque()
+        queue.append(request)
         self.in_flight_count += 1
         self._overdue_from_ms = min(self._overdue_from_ms, now_ms + request.timeout_ms + 1)
-        self.channels.sent(connection)
-        channel = self.channels.get(connection)
         self.tell(
             RequestSent(
                 at_ms=self.clock.now_ms,
                 connection=connection,
                 request=request.request,
                 by_heartbeat=self.threads.on_heartbeat_thread,
-                lost=channel is None or channel.state is ChannelState.CUT,
+                lost=self.channels.sent(connection),
             )
         )
 
@@ -202,23 +220,30 @@ class NetworkClient:
     async def poll(self, timeout_ms: int, now_ms: int) -> None:
         """Make one pass: refresh metadata if due, wait for news, and end what has an end."""
         if self._aborted:
-            aborted, self._aborted = self._aborted, []
-            for request in aborted:
-                request.on_end(None)
+            self.ended.extend(self._aborted)
+            self._aborted.clear()
             return
-        metadata_ms = self._maybe_update_metadata(now_ms)
-        timeout_ms = min(timeout_ms, metadata_ms, self.config.request_timeout_ms)
+        metadata = self.metadata
+        if now_ms >= metadata.fresh_until_ms or self._metadata_in_progress is not None:
+            timeout_ms = min(timeout_ms, self._maybe_update_metadata(now_ms))
+        elif timeout_ms > 0:
+            timeout_ms = min(timeout_ms, metadata.expires_ms - now_ms)
         if self.threads.is_spinning():
             # Passes take no time here, so a thread that only makes passes must be given some.
             await Wait(WaitKind.NETWORK, self.clock.now_ms + 1)
         channels = self.channels
-        if timeout_ms > 0 and not channels.has_events():
+        if timeout_ms > 0 and not (channels.is_woken or channels.news):
+            timeout_ms = min(timeout_ms, self.config.request_timeout_ms)
             deadline_ms = min(NEVER, self.clock.now_ms + timeout_ms)
             await Wait(WaitKind.NETWORK, deadline_ms, channels.has_events)
         received = channels.receive()
-        if received.replies or received.gone or self._may_give_up:
-            for request, reply in self._ended_by(received):
-                request.on_end(reply)
+        if received is not None:
+            self._end_answered(received.replies)
+            if received.gone:
+                self._give_up(received.gone)
+                return
+        if self._may_give_up():
+            self._give_up(())
 
     def close(self) -> None:
         """Close every connection."""
@@ -228,29 +253,31 @@ class NetworkClient:
 
     # --- one pass ---------------------------------------------------------------------------------
 
-    @property
     def _may_give_up(self) -> bool:
         """Whether something here can have taken too long."""
         return (
             self.clock.now_ms >= self._overdue_from_ms
-            or self.states.has_connecting
+            or self.states.connecting_count > 0
             or self._metadata_attempt_start_ms is not None
         )
 
-    def _ended_by(self, received: Received) -> list[tuple[ClientRequest, object | None]]:
-        """The requests that have ended with this pass, and how."""
-        ended: list[tuple[ClientRequest, object | None]] = []
-        now_ms = self.clock.now_ms
-        for connection, reply in received.replies:
+    def _end_answered(self, replies: Iterable[tuple[str, object]]) -> None:
+        """End the oldest request of each connection on which a reply has come."""
+        for connection, reply in replies:
             request = self._in_flight[connection].popleft()
             self.in_flight_count -= 1
-            if request.is_internal:
-                assert isinstance(reply, MetadataResponse)
-                self._on_metadata(reply, now_ms)
+            if isinstance(reply, MetadataResponse):
+                assert request.is_internal
+                self._on_metadata(reply, self.clock.now_ms)
             else:
-                ended.append((request, reply))
+                request.reply = reply
+                self.ended.append(request)
+
+    def _give_up(self, gone: Iterable[str]) -> None:
+        """End what was lost with connections that are gone, and what has taken too long."""
+        now_ms = self.clock.now_ms
         lost: list[ClientRequest] = []
-        for connection in received.gone:
+        for connection in gone:
             self._on_disconnected(connection, now_ms, lost)
         for connection in self.states.timed_out(now_ms):
             self._close_channel(connection)
@@ -259,8 +286,7 @@ class NetworkClient:
             self._close_channel(connection)
             self._on_disconnected(connection, now_ms, lost)
         self._maybe_rebootstrap(now_ms, lost)
-        ended.extend((request, None) for request in lost)
-        return ended
+        self.ended.extend(lost)
 
     def _with_timed_out_requests(self, now_ms: int) -> list[str]:
         if now_ms < self._overdue_from_ms:
@@ -395,17 +421,7 @@ class NetworkClient:
             topics=wanted.topics,
             allow_auto_topic_creation=self.config.allow_auto_create_topics,
         )
-        self.send(
-            ClientRequest(
-                node=node,
-                request=request,
-                created_ms=now_ms,
-                timeout_ms=self.config.request_timeout_ms,
-                on_end=lambda _: None,
-                is_internal=True,
-            ),
-            now_ms,
-        )
+        self.send(ClientRequest(node, request, now_ms, self.config.request_timeout_ms), now_ms)
 
     def _on_metadata(self, reply: MetadataResponse, now_ms: int) -> None:
         assert self._metadata_in_progress is not None

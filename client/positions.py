@@ -21,7 +21,7 @@ from client.errors import (
     TimeoutException,
     TopicAuthorizationException,
 )
-from client.futures import RequestFuture, failed_future
+from client.futures import RequestFuture, Told, failed_future
 from client.java_maps import computed_for_nodes, filled
 from client.messages import (
     EpochEndOffset,
@@ -103,10 +103,10 @@ class Positions:
         by_node, _ = self._by_leader(places)
         for node, wanted in by_node:
             self._set_next_retry(wanted, now_ms + self.config.request_timeout_ms)
-            future = await self._send_list_offsets(node, wanted)
-            await self._on_reset_answered(future, wanted, strategies)
+            future = self._send_list_offsets(node, wanted)
+            self._on_reset_answered(future, wanted, strategies)
 
-    async def _on_reset_answered(
+    def _on_reset_answered(
         self,
         future: RequestFuture[_Listed],
         wanted: Places,
@@ -130,7 +130,7 @@ class Positions:
             if not isinstance(error, RetriableException) and self._reset_error is None:
                 self._reset_error = error
 
-        await future.add_listener(on_success, on_failure)
+        future.listen(on_success, on_failure)
 
     # --- validation -------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class Positions:
                 self.client.try_connect(node)
                 continue
             self._set_next_retry(positions, now_ms + self.config.request_timeout_ms)
-            await self._send_validation(node, positions)
+            self._send_validation(node, positions)
 
     def _waiting(self, for_what: FetchState, now_ms: int) -> list[TopicPartition]:
         """The partitions that wait for this and may be asked about now."""
@@ -173,7 +173,7 @@ class Positions:
             leader = self.metadata.current_leader(partition)
             self.subscriptions.state(partition).maybe_validate(leader)
 
-    async def _send_validation(
+    def _send_validation(
         self, node: BrokerNode, positions: Mapping[TopicPartition, FetchPosition]
     ) -> None:
         request = OffsetForLeaderEpochRequest(
@@ -200,7 +200,7 @@ class Positions:
             if not isinstance(error, RetriableException):
                 self._keep_validation_error(error)
 
-        await self.client.send(node, request).add_listener(on_reply, on_failure)
+        self.client.send(node, request, on_reply, on_failure)
 
     def _on_validated(
         self,
@@ -281,10 +281,8 @@ class Positions:
     ) -> dict[TopicPartition, FoundOffset]:
         search = _Search({}, dict(places))
         while search.remaining:
-            future = await self._ask_all_leaders(search.remaining)
-            await future.add_listener(
-                lambda listed: self._take_over(listed, search), _raise_unless_retriable
-            )
+            future = self._ask_all_leaders(search.remaining)
+            future.listen(lambda listed: self._take_over(listed, search), _raise_unless_retriable)
             if timer.timeout_ms == 0:
                 break
             await self.client.poll_until_done(future, timer)
@@ -303,7 +301,7 @@ class Positions:
                 del search.remaining[partition]
         self._remember_ends(listed.found)
 
-    async def _ask_all_leaders(self, places: Places) -> RequestFuture[_Listed]:
+    def _ask_all_leaders(self, places: Places) -> RequestFuture[_Listed]:
         by_node, to_retry = self._by_leader(places)
         if not by_node:
             return failed_future(StaleMetadataException())
@@ -311,20 +309,20 @@ class Positions:
         together = _Listed({}, to_retry)
         waiting = {node.connection for node, _ in by_node}
         for node, wanted in by_node:
-            future = await self._send_list_offsets(node, wanted)
+            future = self._send_list_offsets(node, wanted)
 
-            async def on_success(part: _Listed, connection: str = node.connection) -> None:
+            def on_success(part: _Listed, connection: str = node.connection) -> Told:
                 together.found.update(part.found)
                 together.to_retry.update(part.to_retry)
                 waiting.discard(connection)
-                if not waiting and not everything.is_done:
-                    await everything.complete(together)
+                if waiting or everything.is_done:
+                    return None
+                return everything.complete(together)
 
-            async def on_failure(error: Exception) -> None:
-                if not everything.is_done:
-                    await everything.fail(error)
+            def on_failure(error: Exception) -> Told:
+                return None if everything.is_done else everything.fail(error)
 
-            await future.add_listener(on_success, on_failure)
+            future.listen(on_success, on_failure)
         return everything
 
     def _remember_ends(self, found: Mapping[TopicPartition, FoundOffset]) -> None:
@@ -356,7 +354,7 @@ class Positions:
                 by_node.setdefault(leader, {})[partition] = place
         return [(node, by_node[node]) for node in computed_for_nodes(by_node)], to_retry
 
-    async def _send_list_offsets(self, node: BrokerNode, wanted: Places) -> RequestFuture[_Listed]:
+    def _send_list_offsets(self, node: BrokerNode, wanted: Places) -> RequestFuture[_Listed]:
         request = ListOffsetsRequest(
             request_id=self.client.network.next_request_id(),
             client_id=self.config.client_id,
@@ -374,15 +372,14 @@ class Positions:
         )
         listed: RequestFuture[_Listed] = RequestFuture()
 
-        async def on_reply(reply: object) -> None:
+        def on_reply(reply: object) -> Told:
             assert isinstance(reply, ListOffsetsResponse)
             outcome = _listed_in(reply)
             if isinstance(outcome, KafkaException):
-                await listed.fail(outcome)
-            else:
-                await listed.complete(outcome)
+                return listed.fail(outcome)
+            return listed.complete(outcome)
 
-        await self.client.send(node, request).add_listener(on_reply, listed.fail)
+        self.client.send(node, request, on_reply, listed.fail)
         return listed
 
     # --- common -----------------------------------------------------------------------------------

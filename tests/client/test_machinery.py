@@ -67,10 +67,10 @@ def test_a_timer_expires_at_its_deadline():
 def test_a_future_tells_its_listeners_once_and_late_ones_at_once():
     heard: list[object] = []
     future: RequestFuture[int] = RequestFuture()
-    run(future.add_listener(heard.append, heard.append))
+    future.listen(heard.append, heard.append)
 
-    run(future.complete(7))
-    run(future.add_listener(heard.append, heard.append))
+    future.complete(7)
+    future.listen(heard.append, heard.append)
 
     assert heard == [7, 7]
     assert future.succeeded
@@ -81,9 +81,9 @@ def test_a_future_hands_its_answer_on():
     first: RequestFuture[int] = RequestFuture()
     second: RequestFuture[int] = RequestFuture()
     error = KafkaException("no")
-    run(first.chain(second))
+    first.chain(second)
 
-    run(first.fail(error))
+    first.fail(error)
 
     assert second.error is error
     assert not second.is_retriable

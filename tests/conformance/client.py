@@ -222,11 +222,11 @@ class _RecordedChannels(Channels):
     has_in_flight: Callable[[str], bool] = field(kw_only=True)
     _written: list[str] = field(factory=list)
 
-    def sent(self, connection: str) -> None:
-        super().sent(connection)
+    def sent(self, connection: str) -> bool:
         self._written.append(connection)
+        return super().sent(connection)
 
-    def receive(self) -> Received:
+    def receive(self) -> Received | None:
         written, self._written = self._written, []
         received = super().receive()
         for connection in written:

@@ -56,8 +56,8 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/joining.py",
-        line="elif generation.is_reset or membership.state is not",
-        faulty="elif False and membership.state is not",
+        line="if generation.is_reset or membership.state is not",
+        faulty="if False and membership.state is not",
         says="An assignment is taken over although the generation was given up meanwhile.",
     ),
     Fault(
@@ -167,8 +167,8 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/dispatch.py",
-        line="if not isinstance(completion.request, HeartbeatRequest):",
-        faulty="if isinstance(completion.request, HeartbeatRequest):",
+        line="if not isinstance(sent.request, HeartbeatRequest):",
+        faulty="if isinstance(sent.request, HeartbeatRequest):",
         says="Only answers to heartbeats make a poll look round again.",
     ),
     Fault(
