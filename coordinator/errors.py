@@ -82,6 +82,8 @@ class ErrorCode(Enum):
     def __repr__(self) -> str:
         return f"ErrorCode.{self.name}"
 
+    __hash__ = object.__hash__  # a code is looked up far more often than made
+
 
 class CoordinatorError(Exception):
     """The machine or its host broke a rule of the machine; always a bug, never a client's doing."""

@@ -7,6 +7,7 @@ from enum import Enum
 from attrs import frozen
 
 from coordinator.errors import ErrorCode
+from coordinator.protocol.making import quickly_made
 
 
 class EventKind(Enum):
@@ -36,6 +37,7 @@ class EventKind(Enum):
     INTERNAL_FAULT = "internal_fault"
 
 
+@quickly_made
 @frozen(kw_only=True)
 class Event:
     """One fact. Fields that say nothing about it are None; `detail` is for people."""

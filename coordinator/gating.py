@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from coordinator.outcome import Write
 from coordinator.protocol import Request, Response
-from coordinator.records import GroupRecord
+from coordinator.records import OffsetRecord
 from coordinator.step import Step
 from coordinator.writes import Operation, OutstandingWrite, Postponement
 
@@ -20,7 +20,7 @@ def begin_write(step: Step, write_id: int) -> Write:
     write = Write(write_id, shard.index, tuple(step.records))
     for record in write.records:
         # A group's own state moved before it was written; it is not replayed onto itself.
-        if not isinstance(record, GroupRecord) or record.value is None:
+        if type(record) is OffsetRecord or record.value is None:
             shard.replay(record)
     shard.waiting.writes.append(OutstandingWrite(write_id, shard.journal.mark))
     return write
@@ -29,11 +29,13 @@ def begin_write(step: Step, write_id: int) -> Write:
 def hold(step: Step, request: Request | None, result: Response | None) -> None:
     """Note who waits for the log: a result, a continuation, or a join or sync that may fail."""
     shard = step.shard
-    is_open = request is not None and result is None and not is_answered(step, request)
-    if result is None and step.then is None and not is_open:
-        return
-    if is_open and request is not None:
-        shard.unanswered.add(request.request_id)
+    is_open = False
+    if result is None:
+        is_open = request is not None and not is_answered(step, request)
+        if step.then is None and not is_open:
+            return
+        if is_open and request is not None:
+            shard.unanswered.add(request.request_id)
     shard.waiting.operations.append(
         Operation(
             after=shard.waiting.writes[-1].write_id,

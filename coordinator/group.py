@@ -96,10 +96,13 @@ class Group:
         """Could a member with these protocols be one of us?"""
         if self.state is EMPTY:
             return protocol_type != "" and any(True for _ in protocols)
-        return self.protocol_type == protocol_type and any(
-            self.supported_protocols.get(protocol.name, 0) == len(self.members)
-            for protocol in protocols
-        )
+        if self.protocol_type != protocol_type:
+            return False
+        counts, everyone = self.supported_protocols, len(self.members)
+        for protocol in protocols:  # noqa: SIM110 (every join asks)
+            if counts.get(protocol.name, 0) == everyone:
+                return True
+        return False
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Does any member want this topic? While unknown, a consumer group wants everything."""
@@ -109,13 +112,16 @@ class Group:
 
     def member_list(self) -> tuple[JoinGroupResponseMember, ...]:
         """The members as the leader gets them, with what they said under the chosen protocol."""
+        chosen = self.protocol_name
         return tuple(
-            JoinGroupResponseMember(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                metadata=member.metadata(self.protocol_name),
-            )
-            for member in self.members.values()
+            [
+                JoinGroupResponseMember(
+                    member_id=member.member_id,
+                    group_instance_id=member.group_instance_id,
+                    metadata=member.metadata(chosen),
+                )
+                for member in self.members.values()
+            ]
         )
 
     def votes(self) -> JavaHashMap[list[str]]:
@@ -135,9 +141,7 @@ class Group:
 
     def select_protocol(self) -> str:
         """The protocol with the most votes; a tie goes by Java's hash order."""
-        votes = self.votes()
-        # max keeps the first of equals, as Kafka does
-        return max(votes, key=lambda name: len(votes[name]))
+        return most_voted(self.votes())
 
     # --- changes ---
 
@@ -219,9 +223,10 @@ class Group:
         awaiting_join: JoinGroupRequest | None,
     ) -> None:
         """Store what a member says now, and the request it waits on."""
-        self._count_protocols(member, -1)
-        member.protocols = protocols
-        self._count_protocols(member, 1)
+        if protocols is not member.protocols:
+            self._count_protocols(member, -1)
+            member.protocols = protocols
+            self._count_protocols(member, 1)
         member.rebalance_timeout_ms = rebalance_timeout_ms
         member.session_timeout_ms = session_timeout_ms
         self.awaiting_join_count += (awaiting_join is not None) - (member.awaiting_join is not None)
@@ -350,3 +355,9 @@ class Group:
             self.subscribed_topics,
             self.new_member_added,
         )
+
+
+def most_voted(votes: JavaHashMap[list[str]]) -> str:
+    """The protocol with the most of these votes."""
+    # max keeps the first of equals, as Kafka does
+    return max(votes, key=lambda name: len(votes[name]))

@@ -7,7 +7,7 @@ iterates in the same order.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView
 from functools import lru_cache
 from typing import NoReturn, TypeVar
 
@@ -51,27 +51,34 @@ class JavaHashMap(dict[str, V]):
     Looking things up is a plain dictionary's; what changes it or goes through it knows of buckets.
     The table grows as Java's does and never shrinks. Java turns a bucket of nine entries into a
     tree once the table has 64 buckets, which changes the order within that bucket; random ids
-    practically never get there, and we keep the order of insertion.
+    practically never get there, and we keep the order of insertion. The order is found out once
+    for each change, and whoever goes through the map goes through what it was at that moment.
     """
 
-    __slots__ = ("_buckets",)
+    __slots__ = ("_buckets", "_keys", "_values")
 
     def __init__(self) -> None:
         super().__init__()
         self._buckets: list[list[str] | None] = [None] * _INITIAL_BUCKETS
+        self._keys: tuple[str, ...] | None = ()
+        self._values: tuple[V, ...] | None = ()
 
     def __iter__(self) -> Iterator[str]:
-        for bucket in self._buckets:
-            if bucket:
-                yield from bucket
+        keys = self._keys
+        if keys is None:
+            keys = self._keys = tuple([key for bucket in self._buckets if bucket for key in bucket])
+        return iter(keys)
 
     def keys(self) -> KeysView[str]:  # type: ignore[override]
         """The keys, in Java's order."""
         return KeysView(self)
 
-    def values(self) -> ValuesView[V]:  # type: ignore[override]
+    def values(self) -> tuple[V, ...]:  # type: ignore[override]
         """The values, in Java's order."""
-        return ValuesView(self)
+        values = self._values
+        if values is None:
+            values = self._values = tuple([self[key] for key in self])
+        return values
 
     def items(self) -> ItemsView[str, V]:  # type: ignore[override]
         """Keys and values, in Java's order."""
@@ -80,8 +87,10 @@ class JavaHashMap(dict[str, V]):
     def __setitem__(self, key: str, value: V) -> None:
         is_new = key not in self
         super().__setitem__(key, value)
+        self._values = None
         if not is_new:
             return
+        self._keys = None
         index = _spread(key) & (len(self._buckets) - 1)
         bucket = self._buckets[index]
         if bucket is None:
@@ -95,6 +104,7 @@ class JavaHashMap(dict[str, V]):
 
     def __delitem__(self, key: str) -> None:
         super().__delitem__(key)
+        self._keys = self._values = None
         bucket = self._buckets[_spread(key) & (len(self._buckets) - 1)]
         assert bucket is not None
         bucket.remove(key)
@@ -111,6 +121,7 @@ class JavaHashMap(dict[str, V]):
         twin: JavaHashMap[V] = JavaHashMap()
         for key, value in dict.items(self):
             dict.__setitem__(twin, key, value)
+        twin._keys, twin._values = self._keys, self._values
         twin._buckets = [None if bucket is None else list(bucket) for bucket in self._buckets]
         return twin
 
@@ -131,6 +142,7 @@ class JavaHashMap(dict[str, V]):
             else:
                 bucket.append(key)
         self._buckets = buckets
+        self._keys = self._values = None
 
     # The other ways to change a dictionary would pass the buckets by; nobody needs them.
 

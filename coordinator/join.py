@@ -26,6 +26,7 @@ from coordinator.states import (
     COMPLETING_REBALANCE,
     DEAD,
     EMPTY,
+    NOBODY_THERE,
     PREPARING_REBALANCE,
     REJOIN_CHANGED,
     REJOIN_UNCHANGED,
@@ -78,7 +79,7 @@ def join_group(shard: Shard, request: JoinGroupRequest, step: Step) -> None:
 
 def is_accepted(group: Group, member_id: str, max_size: int) -> bool:
     """Is there room? While joins are gathered, those who wait count, not those who were members."""
-    if group.state in (EMPTY, DEAD):
+    if group.state in NOBODY_THERE:
         return True
     member = group.members.get(member_id)
     if group.state is PREPARING_REBALANCE:

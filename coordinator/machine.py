@@ -185,12 +185,11 @@ class GroupCoordinator:
                 fail(operation, error, step)
         step.records.clear()  # Kafka drops what a callback would like to write
         arm_write_timer(step)
-        begun = [
-            self._run(shard, operation.request, now_ms)
-            for operation in released
-            if isinstance(operation.then, Postponement) and operation.request is not None
-        ]
-        return _joined([self._outcome(step), *begun])
+        outcomes = [self._outcome(step)]
+        for operation in released:
+            if isinstance(operation.then, Postponement) and operation.request is not None:
+                outcomes.append(self._run(shard, operation.request, now_ms))  # noqa: PERF401
+        return _joined(outcomes)
 
     def on_topics_deleted(self, topics: Iterable[Topic], now_ms: int) -> Outcome:
         """Topics are gone from the cluster: so are their offsets, in every shard."""
@@ -420,7 +419,10 @@ class GroupCoordinator:
         replies = step.replies
         if self.parts and replies:
             replies = [whole for reply in replies if (whole := self._collected(reply)) is not None]
-        return Outcome(writes, tuple(replies), tuple(step.timers), tuple(step.events))
+        # What the class itself does, without the call: every step ends here.
+        return tuple.__new__(
+            Outcome, (writes, tuple(replies), tuple(step.timers), tuple(step.events))
+        )
 
     def _collected(self, reply: Reply) -> Reply | None:
         """A reply as it is, or the whole that a part completes; None while parts are missing."""

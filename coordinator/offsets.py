@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from coordinator.errors import ErrorCode
 from coordinator.events import Event, EventKind
 from coordinator.group import Group
@@ -9,6 +11,7 @@ from coordinator.protocol import (
     ZERO_TOPIC_ID,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -56,7 +59,7 @@ def commit_offsets(
         return None
     if COMMIT_KEEPS_SESSION[group.state]:
         step.keep_session(group.members[request.member_id])
-    return _store(group, request, step)
+    return _store(request, step)
 
 
 def commit_refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
@@ -98,7 +101,7 @@ def _commit_refusal_of(group: Group, request: OffsetCommitRequest) -> ErrorCode 
     return None if answer is ErrorCode.NONE else answer
 
 
-def _store(group: Group, request: OffsetCommitRequest, step: Step) -> OffsetCommitResponse:
+def _store(request: OffsetCommitRequest, step: Step) -> OffsetCommitResponse:
     expire_ms = None
     if request.retention_time_ms != -1:  # only versions 2 to 4 can carry one
         expire_ms = step.now_ms + request.retention_time_ms
@@ -107,17 +110,13 @@ def _store(group: Group, request: OffsetCommitRequest, step: Step) -> OffsetComm
     for topic in request.topics:
         rows = []
         for each in topic.partitions:
-            if is_metadata_too_large(each.committed_metadata, longest):
+            metadata = each.committed_metadata
+            if metadata and is_metadata_too_large(metadata, longest):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 error = ErrorCode.NONE
-                value = _value_of(each, topic.topic_id, step.now_ms, expire_ms)
-                _put(group, (topic.name, each.partition_index), value, request, step)
-            rows.append(
-                OffsetCommitResponsePartition(
-                    partition_index=each.partition_index, error_code=error
-                )
-            )
+                _put(request, topic, each, expire_ms, step)
+            rows.append(_committed(each.partition_index, error))
         topics.append(
             OffsetCommitResponseTopic(
                 name=topic.name, topic_id=topic.topic_id, partitions=tuple(rows)
@@ -126,47 +125,49 @@ def _store(group: Group, request: OffsetCommitRequest, step: Step) -> OffsetComm
     return OffsetCommitResponse(topics=tuple(topics))
 
 
-def is_metadata_too_large(metadata: str | None, longest: int) -> bool:
+@lru_cache(maxsize=4_096)
+def _committed(partition: int, error: ErrorCode) -> OffsetCommitResponsePartition:
+    """What is said of one partition, nearly always the same."""
+    return OffsetCommitResponsePartition(partition_index=partition, error_code=error)
+
+
+def is_metadata_too_large(metadata: str, longest: int) -> bool:
     """Kafka's setting speaks of bytes, but it counts Java characters (UTF-16 units)."""
-    if metadata is None:
-        return False
     if metadata.isascii():
         return len(metadata) > longest
     return len(metadata.encode("utf-16-be", "surrogatepass")) // 2 > longest
 
 
-def _value_of(
-    each: OffsetCommitRequestPartition, topic_id: str, now_ms: int, expire_ms: int | None
-) -> OffsetAndMetadata:
-    return OffsetAndMetadata(
+def _put(
+    request: OffsetCommitRequest,
+    topic: OffsetCommitRequestTopic,
+    each: OffsetCommitRequestPartition,
+    expire_ms: int | None,
+    step: Step,
+) -> None:
+    """Write a position down, and say so."""
+    group_id, name, partition = request.group_id, topic.name, each.partition_index
+    assert group_id is not None
+    value = OffsetAndMetadata(
         committed_offset=each.committed_offset,
         leader_epoch=each.committed_leader_epoch,
         metadata=each.committed_metadata or "",
-        commit_timestamp_ms=now_ms,
+        commit_timestamp_ms=step.now_ms,
         expire_timestamp_ms=expire_ms,
-        topic_id=topic_id,
+        topic_id=topic.topic_id,
     )
-
-
-def _put(
-    group: Group,
-    place: TopicPartition,
-    value: OffsetAndMetadata,
-    request: OffsetCommitRequest,
-    step: Step,
-) -> None:
-    topic, partition = place
-    record = OffsetRecord(group_id=group.group_id, topic=topic, partition=partition, value=value)
-    step.records.append(record)
+    step.records.append(
+        OffsetRecord(group_id=group_id, topic=name, partition=partition, value=value)
+    )
     step.events.append(
         Event(
             kind=EventKind.OFFSET_COMMITTED,
-            group_id=group.group_id,
+            group_id=group_id,
             member_id=request.member_id or None,
             generation_id=request.generation_id,
-            topic=topic,
+            topic=name,
             partition=partition,
-            offset=value.committed_offset,
+            offset=each.committed_offset,
         )
     )
 

@@ -119,6 +119,7 @@ def commit_in_one(request: OffsetCommitRequest, view: ClusterView) -> OffsetComm
     topics = request.topics
     if view.topics is None or not topics:
         return request if topics else None
+    is_as_known = True
     by_id = request.api_version >= _TOPIC_IDS_SINCE
     known: dict[str, OffsetCommitRequestTopic] = {}
     for topic in topics:
@@ -130,12 +131,12 @@ def commit_in_one(request: OffsetCommitRequest, view: ClusterView) -> OffsetComm
             if not 0 <= each.partition_index < count:
                 return None
         if topic.topic_id != found.topic_id or topic.name != found.name:
+            is_as_known = False
             topic = OffsetCommitRequestTopic(  # noqa: PLW2901 (as the coordinator knows it)
                 name=found.name, topic_id=found.topic_id, partitions=topic.partitions
             )
         known[found.name] = topic
-    named = tuple(known.values())
-    return request if named == topics else request.with_topics(named)
+    return request if is_as_known else request.with_topics(tuple(known.values()))
 
 
 def split_commit(request: OffsetCommitRequest, view: ClusterView) -> Split:

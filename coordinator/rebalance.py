@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from coordinator.errors import ErrorCode, InternalFault
 from coordinator.events import EventKind
-from coordinator.group import Group
+from coordinator.group import Group, most_voted
+from coordinator.java_order import JavaHashMap
 from coordinator.member import Member
 from coordinator.protocol import JoinGroupResponse, JoinGroupResponseMember, SyncGroupResponse
 from coordinator.records import GroupRecord
@@ -128,7 +129,8 @@ def begin_next_generation(group: Group, step: Step, ending: str) -> None:
     """Count up, choose a protocol, answer the joins; a group without members becomes Empty."""
     group.generation_id = next_int(group.generation_id)
     # The count and the vote stay if something fails on the way, as in Kafka.
-    group.protocol_name = group.select_protocol() if group.members else None
+    votes = group.votes()
+    group.protocol_name = most_voted(votes) if group.members else None
     group.recompute_subscribed_topics()
     if group.state is not PREPARING_REBALANCE:
         # A timer of a group that a failed write has dropped found another one under its id.
@@ -139,20 +141,20 @@ def begin_next_generation(group: Group, step: Step, ending: str) -> None:
         group.pending_syncs.clear()
         step.records.append(GroupRecord(group_id=group.group_id, value=group.to_metadata({})))
         return
-    tell_votes(group, step)
+    tell_votes(group, votes, step)
     step.move(group, COMPLETING_REBALANCE, ending)
     group.pending_syncs.clear()
+    pending = group.pending_syncs
     for member in group.members.values():
         answer_join(group, member, step)
         step.keep_session(member)
         member.is_new = False
-        group.pending_syncs[member.member_id] = None
+        pending[member.member_id] = None
     step.set_timer(SyncTimer(group.group_id, group.generation_id), group.rebalance_timeout_ms)
 
 
-def tell_votes(group: Group, step: Step) -> None:
+def tell_votes(group: Group, votes: JavaHashMap[list[str]], step: Step) -> None:
     """Say which protocol was chosen, and by whose votes."""
-    votes = group.votes()
     step.tell(
         EventKind.PROTOCOL_SELECTED,
         group,
@@ -165,7 +167,7 @@ def answer_join(group: Group, member: Member, step: Step) -> None:
     """Tell a member that waits which generation it is in; the leader also gets the list."""
     request = group.release_join(member)
     if request is not None:
-        is_leader = group.is_leader(member.member_id)
+        is_leader = group.leader_id == member.member_id
         step.reply(
             request, generation_answer(group, member, group.member_list() if is_leader else ())
         )

@@ -8,11 +8,13 @@ from __future__ import annotations
 from attrs import frozen
 
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
+from coordinator.protocol.making import quickly_made
 
 #: A topic and a partition of it.
 TopicPartition = tuple[str, int]
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetAndMetadata:
     """A committed position as the coordinator keeps it."""
@@ -25,6 +27,7 @@ class OffsetAndMetadata:
     topic_id: str = ZERO_TOPIC_ID
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetRecord:
     """A position is committed; with `value` None it is forgotten (a tombstone)."""
@@ -35,6 +38,7 @@ class OffsetRecord:
     value: OffsetAndMetadata | None
 
 
+@quickly_made
 @frozen(kw_only=True)
 class MemberMetadata:
     """A member in a group record; only the selected protocol's metadata survives a load."""

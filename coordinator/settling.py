@@ -45,14 +45,15 @@ from coordinator.writes import (
 
 def settle(operation: Operation, step: Step) -> None:
     """What the operation waited for is committed."""
-    try:
-        if isinstance(operation.then, AssignmentStorage):
-            assignment_written(operation.then, step)
-        elif isinstance(operation.then, StaticReturn):
-            static_return_written(operation.then, step)
-    except InternalFault as fault:
-        step.note_fault(fault)
-    request = operation.request
+    then, request = operation.then, operation.request
+    if then is not None:
+        try:
+            if isinstance(then, AssignmentStorage):
+                assignment_written(then, step)
+            elif isinstance(then, StaticReturn):
+                static_return_written(then, step)
+        except InternalFault as fault:
+            step.note_fault(fault)
     if request is None:
         return
     if operation.result is not None:

@@ -90,9 +90,13 @@ class Shard:
     def _put_offset(
         self, group_id: str, place: TopicPartition, value: OffsetAndMetadata | None
     ) -> None:
-        before = self.offsets.get(group_id, {}).get(place)
+        of_group = self.offsets.get(group_id)
+        before = None if of_group is None else of_group.get(place)
         self.journal.changes.append(OffsetChange(group_id, place, before))
-        self._restore_offset(group_id, place, value)
+        if of_group is None or value is None:
+            self._restore_offset(group_id, place, value)
+        else:
+            of_group[place] = value
 
     def _restore_group(self, group_id: str, group: Group | None) -> None:
         if group is None:

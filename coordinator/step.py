@@ -21,6 +21,7 @@ from coordinator.protocol import (
     Request,
     Response,
 )
+from coordinator.states import GroupState
 from coordinator.timers import CancelTimer, SetTimer, Timer, TimerChange
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from coordinator.member import Member
     from coordinator.records import Record
     from coordinator.shard import Shard
-    from coordinator.states import GroupState
     from coordinator.writes import Continuation
+
+#: The states' words on the wire; an enum takes its time to tell them.
+_WORDS = {state: state.value for state in GroupState}
 
 _NULLABLE_PROTOCOL_NAME_SINCE = 7
 _BATCHED_LEAVE_SINCE = 3
@@ -66,7 +69,11 @@ class Step:
             return
         if shard.unanswered:
             shard.unanswered.discard(request.request_id)
-        self.replies.append(reply_to(request, response))
+        in_version = _ON_THE_WIRE.get(type(response))
+        if in_version is not None:
+            response = in_version(request, response)
+        # A `Reply`, without the call of its class.
+        self.replies.append(tuple.__new__(Reply, (request.request_id, response)))
 
     def set_timer(self, timer: Timer, after_ms: int) -> None:
         """Ask to be woken; a delay below nothing is no delay."""
@@ -81,9 +88,10 @@ class Step:
 
     def keep_session(self, member: Member) -> None:
         """The member has given a sign of life: its session starts anew."""
-        # `set_timer` once more, without the call: this runs for every heartbeat.
-        change = SetTimer(member.session_timer, self.now_ms + member.session_timeout_ms)
-        self.shard.timers[member.session_timer] = change
+        # `set_timer` once more, without the calls: this runs for every heartbeat.
+        timer = member.session_timer
+        change = tuple.__new__(SetTimer, (timer, self.now_ms + member.session_timeout_ms))
+        self.shard.timers[timer] = change
         self.timers.append(change)
 
     def tell(  # noqa: PLR0913 (a fact has many sides, all of them named)
@@ -105,7 +113,7 @@ class Step:
                 member_id=member_id if member is None else member.member_id,
                 group_instance_id=None if member is None else member.group_instance_id,
                 generation_id=group.generation_id,
-                state=group.state.value,
+                state=_WORDS[group.state],
                 protocol_name=group.protocol_name,
                 count=count,
                 error=error,

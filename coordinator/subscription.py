@@ -7,10 +7,12 @@ neither expire nor may be deleted. It reads them by version 0 whatever version t
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from coordinator.errors import InternalFault
 
 
+@lru_cache(maxsize=4_096)
 def topics_of(metadata: bytes) -> tuple[str, ...] | None:
     """The topics of a subscription, or None where Kafka finds it unreadable.
 

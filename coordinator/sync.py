@@ -102,7 +102,8 @@ def assignment_written(plan: AssignmentStorage, step: Step) -> None:
     for member in group.members.values():
         member.assignment = plan.assignments.get(member.member_id, b"")
     for member in group.members.values():
-        answer_sync(member, _share(group, member.assignment), step)
+        if member.awaiting_sync is not None:
+            answer_sync(member, _share(group, member.assignment), step)
     step.move(group, STABLE, "the leader's assignment is written")
     leader = group.members.get(plan.leader_id)
     step.tell(EventKind.ASSIGNMENT_STORED, group, member=leader, count=len(group.members))

@@ -53,9 +53,11 @@ class ExpiryTimer:
     shard: int
 
 
-@frozen(cache_hash=True)
-class WriteTimer:
-    """A shard's oldest operation has waited for its log for offsets.commit.timeout.ms."""
+class WriteTimer(NamedTuple):
+    """A shard's oldest operation has waited for its log for offsets.commit.timeout.ms.
+
+    A tuple with a name: it is set and cancelled with every write.
+    """
 
     shard: int
 

@@ -8,12 +8,14 @@ themselves are not taken back; each continuation undoes what Kafka undoes.
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 from attrs import define, field, frozen
 
 from coordinator.group import Group
 from coordinator.member import Member
 from coordinator.protocol import JoinGroupRequest, JoinGroupRequestProtocol, Request, Response
+from coordinator.protocol.making import quickly_made
 from coordinator.records import OffsetAndMetadata, TopicPartition
 
 
@@ -62,6 +64,7 @@ class Postponement:
 Continuation = GroupCreation | AssignmentStorage | StaticReturn | ExpiryRun | Postponement
 
 
+@quickly_made
 @frozen(kw_only=True, eq=False)
 class Operation:
     """Something that waits for the log: what to do then, and the answer that leaves then."""
@@ -82,9 +85,11 @@ class GroupChange:
     before: Group | None
 
 
-@frozen
-class OffsetChange:
-    """The offsets had this under group, topic and partition (None: nothing)."""
+class OffsetChange(NamedTuple):
+    """The offsets had this under group, topic and partition (None: nothing).
+
+    A tuple with names: one is made for every partition of every commit.
+    """
 
     group_id: str
     topic_partition: TopicPartition
@@ -124,8 +129,7 @@ class Journal:
         return Journal(list(self.changes), self.dropped)
 
 
-@frozen
-class OutstandingWrite:
+class OutstandingWrite(NamedTuple):
     """A write that the log has not spoken about, and how far the journal was then."""
 
     write_id: int

@@ -48,10 +48,11 @@ def quickly_made(kind: type[T], usual: Usual | None = None) -> type[T]:
     need not run for an object that passes the look.
     """
     by_attrs = kind.__init__
-    names: dict[str, object] = {"kind": kind, "by_attrs": by_attrs, "set_class": _set_class}
-    names["draft"] = _draft_of(kind)
+    # What the new one needs to know, by names that no public field can have.
+    names: dict[str, object] = {"_kind": kind, "_by_attrs": by_attrs}
+    names |= {"_draft": _draft_of(kind), "_set": object.__setattr__}
     parameters: list[str] = []
-    looks = ["type(self) is kind"]
+    looks = ["type(self) is _kind"]
     attributes: tuple[Attribute[Any], ...] = fields(kind)  # type: ignore[arg-type]
     for each in attributes:
         if each.kw_only and "*" not in parameters:
@@ -62,19 +63,19 @@ def quickly_made(kind: type[T], usual: Usual | None = None) -> type[T]:
             default = usual.default
             needed.append(usual.look)
         for number, look in enumerate(needed):
-            names[f"wanted_{number}_{name}"] = look.wanted
-            looks.append(look.expression.format(name, f"wanted_{number}_{name}"))
-        names[f"default_{name}"] = default
-        parameters.append(name if default is NOTHING else f"{name}=default_{name}")
+            names[f"_wanted_{number}_{name}"] = look.wanted
+            looks.append(look.expression.format(name, f"_wanted_{number}_{name}"))
+        names[f"_default_{name}"] = default
+        parameters.append(name if default is NOTHING else f"{name}=_default_{name}")
     has_more_to_do = usual is None and hasattr(kind, "__attrs_post_init__")
     lines = [
         f"def __init__(self, {', '.join(parameters)}):",
         f"  if not ({' and '.join(looks)}):",
-        f"    by_attrs(self, {', '.join(f'{each.name}={each.name}' for each in attributes)})",
+        f"    _by_attrs(self, {', '.join(f'{each.name}={each.name}' for each in attributes)})",
         "    return",
-        "  set_class(self, '__class__', draft)",
+        "  _set(self, '__class__', _draft)",
         *(f"  self.{each.name} = {each.name}" for each in attributes),
-        "  self.__class__ = kind",
+        "  self.__class__ = _kind",
         *(["  self.__attrs_post_init__()"] if has_more_to_do else []),
     ]
     exec("\n".join(lines), names)  # noqa: S102 (as attrs does: all words are those of the class)
@@ -83,9 +84,6 @@ def quickly_made(kind: type[T], usual: Usual | None = None) -> type[T]:
     made.__annotations__ = by_attrs.__annotations__
     kind.__init__ = made  # type: ignore[method-assign]
     return kind
-
-
-_set_class = object.__setattr__
 
 
 def _draft_of(kind: type[T]) -> type[T]:
