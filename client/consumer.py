@@ -19,6 +19,7 @@ from client.connections import Link
 from client.listeners import ConsumerInterceptor
 from client.network import ClientRequest
 from client.outputs import ApplicationEnded
+from client.resting import Rest
 from client.settings import ConsumerConfig
 from client.threads import Threads
 from client.timers import Clock, Wait, WaitKind
@@ -61,6 +62,11 @@ class Consumer:
                 tell=self.tell,
             )
         )
+        self._rest: Rest | None = None
+        if self.calls.group is not None:
+            self._rest = Rest(
+                threads=self.threads, polling=self.calls.polling, group=self.calls.group
+            )
 
     # --- doors ------------------------------------------------------------------------------------
 
@@ -77,6 +83,8 @@ class Consumer:
 
         A host that knows which request it answers says so: `to` must then be that oldest one.
         """
+        if self._rest is not None and self._rest.hear(connection, reply, to, now_ms):
+            return ()
         self._advance(now_ms)
         network = self.calls.client.network
         oldest = network.oldest_unanswered(connection)
@@ -107,6 +115,8 @@ class Consumer:
 
     def on_time(self, now_ms: int) -> tuple[object, ...]:
         """Time has passed."""
+        if self._rest is not None and self._rest.look(now_ms):
+            return self._taken()
         self._advance(now_ms)
         return self._settled()
 
@@ -167,6 +177,9 @@ class Consumer:
 
     def _settled(self) -> tuple[object, ...]:
         self.threads.settle()
+        return self._taken()
+
+    def _taken(self) -> tuple[object, ...]:
         told, self._told = tuple(self._told), []
         return told
 

@@ -235,6 +235,25 @@ class ConsumerNetworkClient:
             self.metadata.maybe_throw_any()
         self.threads.run_due_heartbeats()
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing here waits for a pass."""
+        return not (
+            self._unsent
+            or self._pending_disconnects
+            or self._wakeup
+            or self.metadata.has_error
+            or not self.network.is_at_rest
+        )
+
+    def note_rest(self, now_ms: int) -> int:
+        """Note a pass that found nothing to do; when the wait that follows on it ends at last."""
+        self.passes += 1
+        wait_ms = self._delay_ms_max
+        if self.network.in_flight_count == 0:
+            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
+        return min(now_ms + min(wait_ms, self.config.request_timeout_ms), self.metadata.expires_ms)
+
     def _timeout_ms(self, timer: Timer, should_block: ShouldBlock | None) -> int:
         """Send what can be sent; say how long to wait for news."""
         delay_ms = self._try_send(timer.current_ms) if self._unsent else self._delay_ms_max

@@ -6,6 +6,7 @@ a poll that is overdue is not acted on while the coordinator is unknown or silen
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -15,9 +16,10 @@ from client.errors import FencedInstanceIdException, RebalanceInProgressExceptio
 from client.settings import ConsumerConfig
 from client.threads import HeartbeatTurns
 from client.timers import NEVER, Clock, Wait, WaitKind
+from coordinator.protocol import HeartbeatResponse
 
 if TYPE_CHECKING:
-    from client.membership import Membership
+    from client.membership import Generation, Membership
 
 
 @define(eq=False, kw_only=True)
@@ -159,9 +161,36 @@ class HeartbeatThread:
             return self._after_backoff()
         else:
             heartbeat.sent(now_ms)
-            future = await membership.requests.send_heartbeat()
-            await future.add_listener(lambda _: heartbeat.received(), self._on_failure)
+            coordinator = membership.discovery.coordinator
+            assert coordinator is not None
+            on_reply = partial(self.hear, membership.generation)
+            membership.client.send(
+                coordinator, membership.requests.heartbeat(), on_reply, self.lose
+            )
         return None
+
+    @property
+    def is_beating(self) -> bool:
+        """Whether its next turns are only about heartbeats."""
+        return self.is_enabled and not self.is_closed and self.failure is None
+
+    def hear(self, sent: Generation, reply: object) -> None:
+        """A heartbeat of that generation is answered."""
+        assert isinstance(reply, HeartbeatResponse)
+        try:
+            error = self.membership.requests.error_of_beat(reply.error_code, sent)
+        except Exception as raised:  # noqa: BLE001 (whatever it is, it ends the request)
+            self._on_failure(raised)
+            return
+        if error is None:
+            self.membership.heartbeat.received()
+        else:
+            self._on_failure(error)
+
+    def lose(self, error: Exception) -> None:
+        """A heartbeat will not be answered; a lost connection also loses the coordinator."""
+        self.membership.discovery.on_request_failed(error)
+        self._on_failure(error)
 
     def _after_backoff(self) -> int:
         """When to look around again. Java's `wait(0)` has no end, so a back-off of 0 has none."""

@@ -26,7 +26,6 @@ from coordinator.errors import ErrorCode
 from coordinator.protocol import (
     CONSUMER_PROTOCOL_TYPE,
     HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
@@ -178,29 +177,25 @@ class GroupRequests:
 
     # --- Heartbeat and LeaveGroup -----------------------------------------------------------------
 
-    async def send_heartbeat(self) -> RequestFuture[None]:
-        """Say that this member is alive."""
+    def heartbeat(self) -> HeartbeatRequest:
+        """What says that this member is alive."""
         membership = self.membership
-        coordinator = membership.discovery.coordinator
-        assert coordinator is not None
-        config, sent = membership.config, membership.generation
+        config, generation = membership.config, membership.generation
         assert config.group_id is not None
-        request = HeartbeatRequest(
+        return HeartbeatRequest(
             request_id=membership.client.network.next_request_id(),
             client_id=config.client_id,
             group_id=config.group_id,
-            generation_id=sent.generation_id,
-            member_id=sent.member_id,
+            generation_id=generation.generation_id,
+            member_id=generation.member_id,
             group_instance_id=config.group_instance_id,
         )
 
-        def handle(reply: object, beaten: RequestFuture[None]) -> Told:
-            assert isinstance(reply, HeartbeatResponse)
-            if reply.error_code is ErrorCode.NONE or self._is_good_beat(reply.error_code, sent):
-                return beaten.complete(None)
-            return beaten.fail(_error_of(reply.error_code, HEARTBEAT_ACTIONS))
-
-        return self.ask(coordinator, request, handle)
+    def error_of_beat(self, error: ErrorCode, sent: Generation) -> KafkaException | None:
+        """Do what the answer to a heartbeat asks for; what it amounts to, if it is no good one."""
+        if error is ErrorCode.NONE or self._is_good_beat(error, sent):
+            return None
+        return _error_of(error, HEARTBEAT_ACTIONS)
 
     def _is_good_beat(self, error: ErrorCode, sent: Generation) -> bool:
         membership = self.membership

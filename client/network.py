@@ -142,7 +142,7 @@ class NetworkClient:
         """Whether a request may go out now; an update of metadata that is due goes first."""
         return (
             now_ms < self.metadata.fresh_until_ms or not self._is_metadata_due(now_ms)
-        ) and self._can_send(node.connection)
+        ) and self.can_send(node.connection)
 
     def least_loaded_node(self, now_ms: int) -> BrokerNode | None:
         """The node with the fewest requests in flight; among equals, chance decides."""
@@ -155,6 +155,36 @@ class NetworkClient:
             or self.channels.news
             or self._may_give_up()
             or (now_ms >= self.metadata.fresh_until_ms and self._is_metadata_due(now_ms))
+        )
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether only time, or what comes, gives it something to do."""
+        return not (
+            self._aborted
+            or self.ended
+            or self.channels.has_events()
+            or self.states.connecting_count
+            or self._metadata_in_progress is not None
+            or self._metadata_attempt_start_ms is not None
+        )
+
+    def is_in_time(self, now_ms: int) -> bool:
+        """Whether no request in flight is overdue, and no refresh of metadata due."""
+        if now_ms >= self._overdue_from_ms:
+            self._look_at_overdue()
+        return now_ms < self._overdue_from_ms and now_ms < self.metadata.fresh_until_ms
+
+    def is_next_to_end(self, connection: str, request: ClientRequest) -> bool:
+        """Whether the next answer on a connection is that to this request."""
+        channel, sent = self.channels.get(connection), self._in_flight.get(connection)
+        return (
+            sent is not None
+            and len(sent) > 0
+            and sent[0] is request
+            and channel is not None
+            and not channel.inbound
+            and channel.state is ChannelState.OPEN
         )
 
     # --- what only a host does --------------------------------------------------------------------
@@ -189,8 +219,8 @@ class NetworkClient:
             self._connect(node, now_ms)
         return self.is_ready(node, now_ms)
 
-    def send(self, request: ClientRequest, now_ms: int) -> None:
-        """Put a request on the wire."""
+    def send(self, request: ClientRequest, now_ms: int, *, by_heartbeat: bool = False) -> None:
+        """Put a request on the wire, on a heartbeat thread's turn or as if on one."""
         request.sent_ms = now_ms
         connection = request.node.connection
         queue = self._in_flight.get(connection)
@@ -204,10 +234,15 @@ class NetworkClient:
                 at_ms=self.clock.now_ms,
                 connection=connection,
                 request=request.request,
-                by_heartbeat=self.threads.on_heartbeat_thread,
+                by_heartbeat=by_heartbeat or self.threads.on_heartbeat_thread,
                 lost=self.channels.sent(connection),
             )
         )
+
+    def end_answered(self, connection: str) -> None:
+        """The oldest request of a connection is answered, and its sender knows."""
+        self._in_flight[connection].popleft()
+        self.in_flight_count -= 1
 
     def disconnect(self, connection: str) -> None:
         """Give up a connection; what was in flight on it ends with the next pass."""
@@ -296,11 +331,14 @@ class NetworkClient:
             for connection, queue in self._in_flight.items()
             if any(now_ms - request.sent_ms > request.timeout_ms for request in queue)
         }
+        self._look_at_overdue()
+        return [late[node_id] for node_id in filled_with_texts(late)]
+
+    def _look_at_overdue(self) -> None:
         self._overdue_from_ms = min(
             (request.sent_ms + request.timeout_ms + 1 for request in self.in_flight()),
             default=NEVER,
         )
-        return [late[node_id] for node_id in filled_with_texts(late)]
 
     def _on_disconnected(self, connection: str, now_ms: int, lost: list[ClientRequest]) -> None:
         self.states.disconnected(connection, now_ms)
@@ -320,7 +358,8 @@ class NetworkClient:
 
     # --- connections ------------------------------------------------------------------------------
 
-    def _can_send(self, connection: str) -> bool:
+    def can_send(self, connection: str) -> bool:
+        """Whether a connection takes a request now."""
         return (
             self.states.is_ready(connection)
             and self.channels.is_usable(connection)
@@ -361,7 +400,7 @@ class NetworkClient:
             any_ready = any_ready or (
                 self.states.is_ready(connection) and self.channels.is_usable(connection)
             )
-            if self._can_send(connection):
+            if self.can_send(connection):
                 count = len(self._in_flight.get(connection, ()))
                 if count == 0:
                     return _LeastLoaded(node, any_ready=True)
@@ -402,7 +441,7 @@ class NetworkClient:
         return self._ask_for_metadata(choice.node, now_ms)
 
     def _ask_for_metadata(self, node: BrokerNode, now_ms: int) -> int:
-        if self._can_send(node.connection):
+        if self.can_send(node.connection):
             self._send_metadata_request(node, now_ms)
             return self.config.request_timeout_ms
         if any(self.states.is_connecting(other.connection) for other in self.metadata.nodes):

@@ -114,6 +114,11 @@ class Threads:
         return at_ms
 
     @property
+    def has_stalls(self) -> bool:
+        """Whether stalls were planned that may not be over."""
+        return bool(self._stalls)
+
+    @property
     def is_to_stall(self) -> bool:
         """Whether a planned stall is under way or lies ahead."""
         return any(until_ms > self.clock.now_ms for _, until_ms in self._stalls)
@@ -204,6 +209,20 @@ class Threads:
             return False
         return self._due_beat() is not None
 
+    def has_only(self, beat: HeartbeatTurns | None) -> bool:
+        """Whether this heartbeat thread is the only one, waits, and could have its turn now."""
+        return (
+            self._beats == [beat]
+            and beat is not None
+            and beat.has_started
+            and not (self._lock_depth or self._stalls)
+        )
+
+    def take_turn(self, beat: HeartbeatTurns, until_ms: int) -> None:
+        """A heartbeat thread has its turn, as if it had run, and waits again."""
+        self._order += 1
+        beat.order, beat.deadline_ms, beat.is_notified = self._order, until_ms, False
+
     def run_due_heartbeats(self) -> None:
         """After a network pass of the application without the lock: overdue turns go first."""
         if self._running_beat is not None or self._lock_depth > 0:
@@ -273,10 +292,14 @@ class Threads:
         wait = self._wait
         if self._stalls:
             self._stalls = [stall for stall in self._stalls if stall[1] > self.clock.now_ms]
-        elif wait is not None and self._wait_is_locked and to_ms < wait.deadline_ms:
-            if not wait.has_news():
-                self.clock.now_ms = to_ms
-                return
+        elif (
+            wait is not None
+            and self._wait_is_locked
+            and to_ms < wait.deadline_ms
+            and not wait.has_news()
+        ):
+            self.clock.now_ms = to_ms
+            return
         self.settle()
         while (at_ms := self.next_wakeup_ms) <= to_ms:
             self.clock.now_ms = max(self.clock.now_ms, at_ms)
