@@ -202,7 +202,7 @@ class Broker:
                 request, wanted, self.kernel.now_ms, at_last=at_last, unknown_before=len(wanted)
             )
         if answer is None:
-            message.unknown = self.data.count_unknown(message.wanted)
+            message.unknown = self.data.unknown
             self.park(message)
         else:
             self._reply(message, answer, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from attrs import define, field
 
@@ -30,7 +30,7 @@ from client.messages import (
 )
 from coordinator import ErrorCode
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID, Request
-from simulation.cluster import PORT, SimulatedCluster, host_of
+from simulation.cluster import PORT, SimulatedCluster, SimulatedTopic, host_of
 from simulation.logs import PartitionLog
 
 #: The kinds of requests that `DataAnswers.answer` answers.
@@ -49,6 +49,8 @@ class DataAnswers:
     cluster: SimulatedCluster
     _sessions: dict[int, int] = field(factory=dict, init=False)
     _last_session: int = field(default=0, init=False)
+    #: How many partitions of the fetch it looked at last nobody here has heard of.
+    unknown: int = field(default=0, init=False)
 
     def answer(self, request: Request, now_ms: int) -> DataResponse:
         """The answer to a request about data that never waits."""
@@ -79,10 +81,6 @@ class DataAnswers:
             return FetchResponse(error_code=DataErrorCode.INVALID_FETCH_SESSION_EPOCH)
         return None
 
-    def count_unknown(self, wanted: Iterable[FetchPartition]) -> int:
-        """How many of these partitions nobody here has heard of."""
-        return sum(self._find(each)[1] in _UNKNOWN for each in wanted)
-
     def fetch(
         self,
         request: FetchRequest,
@@ -102,15 +100,25 @@ class DataAnswers:
         records = unknown = 0
         is_over = False
         for each in wanted:
-            if not is_full and self._has_no_news(each, now_ms):
-                continue
-            answer, count = self._fetch_one(each, max(room - records, 1), now_ms)
-            records += count
-            if answer.error_code is not ErrorCode.NONE:
-                is_unknown = answer.error_code in _UNKNOWN
+            log, error = self._find(each)
+            if log is None:
+                is_unknown = error in _UNKNOWN
                 unknown += is_unknown
                 is_over = is_over or not is_unknown
-            found.append(answer)
+                found.append(self._refusal(each, error))
+                continue
+            first, start, end = each.fetch_offset, log.start_at(now_ms), log.end_at(now_ms)
+            if first == end >= start and not is_full:
+                continue  # An answer within a session leaves out what has no news.
+            if start <= first <= end:
+                most = min(max(room - records, 1), each.partition_max_bytes // RECORD_BYTES)
+                last = min(end, first + max(1, most))
+                records += last - first
+                found.append(_records(each, log, last, start, end))
+            else:
+                is_over = True
+                found.append(_out_of_range(each, start))
+        self.unknown = unknown
         is_enough = records * RECORD_BYTES >= max(request.min_bytes, 1)
         is_over = is_over or unknown > unknown_before or unknown == len(wanted)
         if not (is_enough or is_over or at_last):
@@ -120,11 +128,6 @@ class DataAnswers:
             partitions=tuple(found),
             node_endpoints=self._endpoints() if is_over else (),
         )
-
-    def _has_no_news(self, wanted: FetchPartition, now_ms: int) -> bool:
-        """Whether an answer within a session would leave this partition out."""
-        log, _ = self._find(wanted)
-        return log is not None and log.end_at(now_ms) == wanted.fetch_offset >= log.start_at(now_ms)
 
     def _next_session(self, request: FetchRequest) -> int:
         if request.session_epoch == INITIAL_SESSION_EPOCH:
@@ -136,43 +139,15 @@ class DataAnswers:
         self._sessions[request.session_id] = request.session_epoch + 1
         return request.session_id
 
-    def _fetch_one(
-        self, wanted: FetchPartition, room: int, now_ms: int
-    ) -> tuple[FetchPartitionResponse, int]:
-        topic, partition = wanted.topic, wanted.partition
-        log, error = self._find(wanted)
-        if log is None:
-            leader = self._leader(topic, partition)
-            return (
-                FetchPartitionResponse(
-                    topic=topic,
-                    partition_index=partition,
-                    error_code=error,
-                    current_leader_id=leader[0],
-                    current_leader_epoch=leader[1],
-                ),
-                0,
-            )
-        start, end = log.start_at(now_ms), log.end_at(now_ms)
-        first = wanted.fetch_offset
-        if not start <= first <= end:
-            error = ErrorCode.OFFSET_OUT_OF_RANGE
-            return (
-                FetchPartitionResponse(
-                    topic=topic, partition_index=partition, error_code=error, log_start_offset=start
-                ),
-                0,
-            )
-        last = min(end, first + max(1, min(room, wanted.partition_max_bytes // RECORD_BYTES)))
-        answer = FetchPartitionResponse(
-            topic=topic,
-            partition_index=partition,
-            batches=log.batches(first, last),
-            high_watermark=end,
-            last_stable_offset=end,
-            log_start_offset=start,
+    def _refusal(self, wanted: FetchPartition, error: AnyError) -> FetchPartitionResponse:
+        leader, epoch = self._leader(wanted.topic, wanted.partition)
+        return FetchPartitionResponse(
+            topic=wanted.topic,
+            partition_index=wanted.partition,
+            error_code=error,
+            current_leader_id=leader,
+            current_leader_epoch=epoch,
         )
-        return answer, last - first
 
     def _endpoints(self) -> tuple[MetadataResponseBroker, ...]:
         return tuple(
@@ -184,7 +159,8 @@ class DataAnswers:
 
     def _offset(self, wanted: ListOffsetsPartition, now_ms: int) -> ListOffsetsPartitionResponse:
         topic, partition = wanted.topic, wanted.partition_index
-        log, error = self._led(topic, partition, wanted.current_leader_epoch)
+        found = self.cluster.topics.get(topic)
+        log, error = self._led(found, partition, wanted.current_leader_epoch)
         if log is None:
             return ListOffsetsPartitionResponse(
                 topic=topic, partition_index=partition, error_code=error
@@ -209,7 +185,8 @@ class DataAnswers:
         )
 
     def _end_of_epoch(self, wanted: OffsetForLeaderPartition, now_ms: int) -> EpochEndOffset:
-        log, error = self._led(wanted.topic, wanted.partition, wanted.current_leader_epoch)
+        topic = self.cluster.topics.get(wanted.topic)
+        log, error = self._led(topic, wanted.partition, wanted.current_leader_epoch)
         if log is None:
             return EpochEndOffset(topic=wanted.topic, partition=wanted.partition, error_code=error)
         epoch, end = log.end_of_epoch(wanted.leader_epoch, now_ms)
@@ -224,16 +201,18 @@ class DataAnswers:
         topic = self.cluster.topics.get(wanted.topic)
         if topic is not None and wanted.topic_id not in (ZERO_TOPIC_ID, topic.topic_id):
             return None, ErrorCode.UNKNOWN_TOPIC_ID
-        return self._led(wanted.topic, wanted.partition, wanted.current_leader_epoch)
+        return self._led(topic, wanted.partition, wanted.current_leader_epoch)
 
-    def _led(self, topic: str, partition: int, epoch: int) -> tuple[PartitionLog | None, AnyError]:
+    def _led(
+        self, topic: SimulatedTopic | None, partition: int, epoch: int
+    ) -> tuple[PartitionLog | None, AnyError]:
         """The log, if this broker leads it in the epoch that the client knows of; else why not."""
-        log = self.cluster.log((topic, partition))
-        if log is None:
+        if topic is None or not 0 <= partition < len(topic.logs):
             return None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if self.cluster.topics[topic].leaders[partition] != self.broker:
+        if topic.leaders[partition] != self.broker:
             return None, ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if epoch not in (NO_PARTITION_LEADER_EPOCH, log.epoch):
+        log = topic.logs[partition]
+        if epoch not in (log.epoch, NO_PARTITION_LEADER_EPOCH):
             is_old = epoch < log.epoch
             return None, (
                 ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -244,3 +223,26 @@ class DataAnswers:
         log = self.cluster.log((topic, partition))
         leader = None if log is None else self.cluster.topics[topic].leaders[partition]
         return (-1, -1) if log is None or leader is None else (leader, log.epoch)
+
+
+def _records(
+    wanted: FetchPartition, log: PartitionLog, last: int, start: int, end: int
+) -> FetchPartitionResponse:
+    """The records from where a fetch wants to read up to `last`, of a log from `start` to `end`."""
+    return FetchPartitionResponse(
+        topic=wanted.topic,
+        partition_index=wanted.partition,
+        batches=log.batches(wanted.fetch_offset, last),
+        high_watermark=end,
+        last_stable_offset=end,
+        log_start_offset=start,
+    )
+
+
+def _out_of_range(wanted: FetchPartition, start: int) -> FetchPartitionResponse:
+    return FetchPartitionResponse(
+        topic=wanted.topic,
+        partition_index=wanted.partition,
+        error_code=ErrorCode.OFFSET_OUT_OF_RANGE,
+        log_start_offset=start,
+    )

@@ -16,11 +16,12 @@ from attrs import define, field
 from client.messages import FetchRequest
 from simulation.cluster import SimulatedCluster, TopicPartition
 from simulation.data_answers import RECORD_BYTES
-from simulation.kernel import Kernel, Rank, Turn
+from simulation.kernel import Kernel, PlainTurn, Rank
 from simulation.network import Connection, Message, Network
 
 #: Later than any request can time out.
 FAR_MS = 1 << 60
+_LOG = Rank.LOG
 
 
 @define(eq=False)
@@ -32,7 +33,7 @@ class IdleFetch:
     wait_ms: int
     cycle_ms: int
     latency_ms: int
-    look: Turn | None = None
+    look: PlainTurn | None = None
     #: Whether it is stopped in its tracks: it comes back at the end of this wait, for real.
     is_real: bool = False
 
@@ -159,27 +160,25 @@ class IdleFetches:
             end_ms = idle.free_ms(now_ms)
             look_ms = end_ms if look_ms is None else min(max(look_ms, idle.at_ms), end_ms)
         if idle.look is not None:
-            if idle.look.at_ms == look_ms:
+            if idle.look[0] == look_ms:
                 return
             self.kernel.cancel(idle.look)
             idle.look = None
         if look_ms is not None:
-            turn = Turn(look_ms, Rank.LOG, connection.link.client, connection.name)
-            idle.look = turn
+            idle.look = turn = (look_ms, _LOG, connection.link.client, connection.name, 0)
             self.kernel.at(turn, partial(self._look, connection, idle))
 
     def _next_news_ms(self, idle: IdleFetch) -> int | None:
         """When some log has more than this fetch asks for, or enough for it to be answered."""
-        now_ms = self.kernel.now_ms
-        times = []
+        now_ms, next_ms = self.kernel.now_ms, None
         for wanted in idle.message.wanted:
             log = self.cluster.log((wanted.topic, wanted.partition))
             if log is None:
                 continue  # Whoever deletes a topic says so (`on_log_changed`).
-            end = max(log.end_at(now_ms), wanted.fetch_offset) + 1
-            if (at_ms := log.reached_ms(end, now_ms)) is not None:
-                times.append(at_ms)
-        return min(times, default=None)
+            at_ms = log.grows_beyond_ms(wanted.fetch_offset, now_ms)
+            if at_ms is not None and (next_ms is None or at_ms < next_ms):
+                next_ms = at_ms
+        return next_ms
 
     def _has_some(self, idle: IdleFetch) -> bool:
         """Whether there is something, though too little to be answered before the wait is over."""
@@ -207,33 +206,33 @@ class IdleFetches:
             self._look_later(connection, idle)
             return
         now_ms = self.kernel.now_ms
-        is_over = now_ms >= idle.began_ms(now_ms) + idle.wait_ms
-        at_last = is_over and (idle.is_real or self._has_some(idle))
-        sent_ms = idle.sent_ms(now_ms)
+        at_last = idle.is_real or self._has_some(idle)
+        if at_last:
+            at_last = now_ms >= idle.began_ms(now_ms) + idle.wait_ms
         connection.idle = None
         broker = self.network.brokers[connection.link.broker]
         if broker.answer_parked(idle.message, at_last=at_last):
             self._leave(connection, idle)
             if not idle.is_real:
-                self._set_sent(idle, sent_ms)
+                self._set_sent(idle, idle.sent_ms(now_ms))
         else:
             connection.idle = idle
             self._arrange_look(connection, idle)
 
     def _look_later(self, connection: Connection, idle: IdleFetch) -> None:
         at_ms = self.kernel.now_ms + 1
-        turn = Turn(at_ms, Rank.LOG, connection.link.client, connection.name)
-        idle.look = turn
+        idle.look = turn = (at_ms, _LOG, connection.link.client, connection.name, 0)
         self.kernel.at(turn, partial(self._look, connection, idle))
 
     def _leave(self, connection: Connection, idle: IdleFetch) -> None:
         if idle.look is not None:
             self.kernel.cancel(idle.look)
             idle.look = None
+        label = connection.label
         for wanted in idle.message.wanted:
-            waiting = self._by_partition.get((wanted.topic, wanted.partition), {})
-            if waiting.get(connection.label) is connection:
-                del waiting[connection.label]
+            waiting = self._by_partition[wanted.topic, wanted.partition]
+            if waiting.get(label) is connection:
+                del waiting[label]
 
     def _set_sent(self, idle: IdleFetch, sent_ms: int) -> None:
         connection = idle.message.connection

@@ -44,12 +44,17 @@ class PartitionLog:
     #: The leader epochs and the offsets at which they began.
     _epochs: list[tuple[int, int]] = field(factory=lambda: [(0, 0)])
     _start: int = 0
+    #: The leader's epoch.
+    epoch: int = field(default=0, init=False)
 
     # --- asking ---
 
     def end_at(self, now_ms: int) -> int:
         """The offset of the next record."""
-        return self._growth_at(now_ms).end_at(now_ms)
+        last = self._growths[-1]
+        if last.at_ms > now_ms:
+            last = self._growth_at(now_ms)
+        return last.offset + (now_ms - last.at_ms) * last.count // last.every_ms
 
     def start_at(self, now_ms: int) -> int:
         """The offset of the first record that is still there."""
@@ -57,11 +62,9 @@ class PartitionLog:
             return max(self._start, self.end_at(now_ms - self.retention_ms))
         return self._start
 
-    def reached_ms(self, end: int, now_ms: int) -> int | None:
-        """When, from now on, the log ends at or beyond `end`, as far as is known now."""
-        if self.end_at(now_ms) >= end:
-            return now_ms
-        return self._growths[-1].reached_ms(end)
+    def grows_beyond_ms(self, offset: int, now_ms: int) -> int | None:
+        """When the log gains a record at or beyond `offset`, as far as is known now."""
+        return self._growths[-1].reached_ms(max(self.end_at(now_ms), offset) + 1)
 
     def written_ms(self, offset: int) -> int | None:
         """When the record of this offset was appended; None if it has not been."""
@@ -71,13 +74,12 @@ class PartitionLog:
                 return at_ms
         return None
 
-    @property
-    def epoch(self) -> int:
-        """The leader's epoch."""
-        return self._epochs[-1][0]
-
     def batches(self, first: int, end: int) -> tuple[RecordBatch, ...]:
         """The records of these offsets, by leader epoch."""
+        if first >= self._epochs[-1][1]:
+            if first >= end:
+                return ()
+            return (RecordBatch(first=first, end=end, leader_epoch=self.epoch),)
         found = []
         for (epoch, begins), (_, ends) in zip(
             self._epochs, [*self._epochs[1:], (0, end)], strict=True
@@ -117,6 +119,7 @@ class PartitionLog:
         if self._epochs[-1][1] == end:
             self._epochs.pop()
         self._epochs.append((epoch, end))
+        self.epoch = epoch
 
     def truncate_before(self, offset: int) -> None:
         """Delete the records before this one."""

@@ -144,7 +144,7 @@ class Lulls:
                 return False
             if idle.is_real:
                 return False
-            if idle.look is not None and idle.look.at_ms <= self.stage.kernel.now_ms + WAIT_MS_MAX:
+            if idle.look is not None and idle.look[0] <= self.stage.kernel.now_ms + WAIT_MS_MAX:
                 return False
             fetched.update((each.topic, each.partition) for each in idle.message.wanted)
         # What is not being fetched will be, once its broker can be reached again.

@@ -12,7 +12,7 @@ def test_a_log_without_producers_stays_empty():
     log = PartitionLog()
 
     assert (log.start_at(10**9), log.end_at(10**9)) == (0, 0)
-    assert log.reached_ms(1, 0) is None
+    assert log.grows_beyond_ms(0, 0) is None
 
 
 def test_a_log_grows_at_its_rate():
