@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from coordinator.outcome import Write
 from coordinator.protocol import Request, Response
-from coordinator.records import OffsetRecord
 from coordinator.step import Step
 from coordinator.writes import Operation, OutstandingWrite, Postponement
 
@@ -18,10 +17,7 @@ def begin_write(step: Step, write_id: int) -> Write:
     """Turn a step's records into a write; offsets and tombstones take effect in memory now."""
     shard = step.shard
     write = Write(write_id, shard.index, tuple(step.records))
-    for record in write.records:
-        # A group's own state moved before it was written; it is not replayed onto itself.
-        if type(record) is OffsetRecord or record.value is None:
-            shard.replay(record)
+    shard.replay_new(write.records)
     shard.waiting.writes.append(OutstandingWrite(write_id, shard.journal.mark))
     return write
 

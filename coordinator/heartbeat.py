@@ -32,19 +32,19 @@ def heartbeat(shard: Shard, request: HeartbeatRequest, step: Step) -> HeartbeatR
     """Keep a member's session alive and tell it whether a rebalance is waiting for it."""
     assert request.group_id is not None
     group = shard.groups.get(request.group_id)
+    if group is None:
+        step.reply(request, HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        return None
     refusal = _refusal_of(group, request)
-    if refusal is not None or group is None:
-        error = ErrorCode.UNKNOWN_MEMBER_ID if refusal is None else refusal
-        step.reply(request, HeartbeatResponse(error_code=error))
+    if refusal is not None:
+        step.reply(request, HeartbeatResponse(error_code=refusal))
         return None
 
     step.keep_session(group.members[request.member_id])
     return _ANSWERS[group.state]
 
 
-def _refusal_of(group: Group | None, request: HeartbeatRequest) -> ErrorCode | None:
-    if group is None:
-        return ErrorCode.UNKNOWN_MEMBER_ID
+def _refusal_of(group: Group, request: HeartbeatRequest) -> ErrorCode | None:
     if group.state in NOBODY_THERE:
         return HEARTBEAT_ANSWERS[group.state]
     refusal = group.refusal_of(request.member_id, request.group_instance_id)

@@ -300,16 +300,13 @@ class GroupCoordinator:
         refusal = refused_at_the_door(request, self.config, is_active=self.is_active)
         if refusal is not None:
             return self._answer(request, refusal)
-        shard = self._shard_for(request.group_id or "")
-        if not isinstance(shard, Shard):
-            return self._say_no(request, shard)
-        return self._run(shard, request, now_ms)
+        return self._in_shard_of(request.group_id or "", request, now_ms)
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
         if self.is_active and request.group_id is not None:
             whole = commit_in_one(request, self.view)
             if whole is not None:
-                return self._operate(whole, request.group_id, now_ms)
+                return self._in_shard_of(request.group_id, whole, now_ms)
         error = ErrorCode.INVALID_GROUP_ID if request.group_id is None else None
         return self._in_parts(request, split_commit(request, self.view), error, now_ms)
 
@@ -375,8 +372,15 @@ class GroupCoordinator:
 
     # --- operations: what a handler did, on its way to the log and to the caller ---
 
+    def _in_shard_of(self, group_id: str, request: Request, now_ms: int) -> Outcome:
+        """Let the group's shard handle a request now, or say why it cannot."""
+        shard = self._shard_for(group_id)
+        if isinstance(shard, ErrorCode):
+            return self._say_no(request, shard)
+        return self._run(shard, request, now_ms)
+
     def _operate(self, request: Request, group_id: str, now_ms: int) -> Outcome:
-        """Let a shard handle a request, or say why it cannot."""
+        """Let a shard handle a request or a part of one when it may, or say why it cannot."""
         shard = self._shard_for(group_id)
         if not isinstance(shard, Shard):
             return self._say_no(request, shard)
@@ -409,7 +413,7 @@ class GroupCoordinator:
             self.next_write_id += 1
         if step.shard.waiting.writes:
             hold(step, request, result)
-        elif request is not None and result is not None:
+        elif result is not None and request is not None:
             step.reply(request, result)
         return self._outcome(step, writes)
 

@@ -70,6 +70,17 @@ class Shard:
         else:
             self._put_offset(record.group_id, (record.topic, record.partition), record.value)
 
+    def replay_new(self, records: Iterable[Record]) -> None:
+        """Apply what a step writes: offsets and tombstones.
+
+        A group's own state moved before it was written; it is not replayed onto itself.
+        """
+        for record in records:
+            if type(record) is OffsetRecord:
+                self._put_offset(record.group_id, (record.topic, record.partition), record.value)
+            elif record.value is None:
+                self._put_group(record.group_id, None)
+
     def load(self, records: Iterable[Record], now_ms: int) -> None:
         """Rebuild everything from the log, from its first record to its last."""
         for record in records:
