@@ -175,6 +175,11 @@ class Commits:
         future.listen(on_success, on_failure)
         return future
 
+    @property
+    def has_news(self) -> bool:
+        """Whether the application is to be told how a commit ended."""
+        return self._is_fenced or bool(self._completed)
+
     async def run_callbacks(self) -> None:
         """Tell the application of commits that have ended, in the order in which they did."""
         if self._is_fenced:

@@ -14,6 +14,7 @@ from attrs import define, field
 from client.errors import DisconnectException, TimeoutException, WakeupException
 from client.futures import OnFailure, OnSuccess, RequestFuture
 from client.java_maps import filled_with_nodes
+from client.messages import FetchRequest
 from client.metadata import ConsumerMetadata
 from client.network import ClientRequest, NetworkClient
 from client.partitions import BrokerNode
@@ -41,7 +42,9 @@ class ConsumerNetworkClient:
     wakeups_disabled: bool = False
     #: How many network passes were made; one that would do nothing is not.
     passes: int = 0
-    #: How many ends of requests were told, but for heartbeats, which only a membership minds.
+    #: How many ends of fetches were told.
+    fetched: int = 0
+    #: How many ends of others, but for heartbeats, which only a membership minds.
     ended: int = 0
     _wakeup: bool = False
     _unsent: dict[BrokerNode, deque[ClientRequest]] = field(factory=dict)
@@ -284,7 +287,10 @@ class ConsumerNetworkClient:
         ended = self.network.ended
         while ended:
             sent = ended.popleft()
-            if not isinstance(sent.request, HeartbeatRequest):
+            kind = type(sent.request)
+            if kind is FetchRequest:
+                self.fetched += 1
+            elif kind is not HeartbeatRequest:
                 self.ended += 1
             if sent.reply is not None:
                 told = sent.on_reply(sent.reply)

@@ -56,6 +56,7 @@ class GroupClient:
             or membership.rejoin_needed
             or membership.join_future is not None
             or membership.discovery.coordinator is None
+            or commits.has_news
             or (commits.is_auto_commit and now_ms >= commits.auto_commit_timer.deadline_ms)
         ):
             return False

@@ -26,7 +26,10 @@ class _Look(NamedTuple):
 
     at_ms: int
     ended: int
+    fetched: int
     update_version: int
+    #: Each subscription is a value of its own, even to the same topics.
+    subscription: frozenset[str]
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -50,6 +53,8 @@ class PollLoop:
     _is_in_order: bool = field(default=False, init=False)
     #: The last look round of the poll under way, and that poll's time.
     _look: _Look | None = field(default=None, init=False)
+    #: The last look, of this poll or one before, that found the group and the positions in order.
+    _in_order: _Look | None = field(default=None, init=False)
     _timer: Timer | None = field(default=None, init=False)
 
     async def collect(self, timer: Timer) -> Collected | None:
@@ -62,8 +67,6 @@ class PollLoop:
                 await self._wait(timer, self._wait_ms(timer), passes)
                 collected = self.fetcher.collect()
             else:
-                ended, version = self.client.ended, self.metadata.update_version
-                self._look = _Look(timer.current_ms, ended, version)
                 collected = await self._look_round(timer, passes)
             if not collected.is_empty:
                 # The next records are on their way while the application handles these.
@@ -89,9 +92,21 @@ class PollLoop:
 
     async def _look_round(self, timer: Timer, passes: int) -> Collected:
         """Do what there is to do, and wait for records; `passes` had been made before."""
-        self._is_in_order = self.group is None or await self.group.poll(timer)
-        if self._is_in_order:
-            await self.update_positions(timer)
+        client = self.client
+        self._look = look = _Look(
+            timer.current_ms,
+            client.ended,
+            client.fetched,
+            self.metadata.update_version,
+            self.subscriptions.subscription,
+        )
+        if not self._is_still_in_order(timer.current_ms):
+            self._in_order = None
+            self._is_in_order = self.group is None or await self.group.poll(timer)
+            if self._is_in_order:
+                await self.update_positions(timer)
+            if self._is_in_order and self._has_all_positions:
+                self._in_order = look
         wait_ms = self._wait_ms(timer)
         collected = self.fetcher.collect()
         if not collected.is_empty:
@@ -116,6 +131,20 @@ class PollLoop:
             and self.subscriptions.has_all_fetch_positions
         )
 
+    def _is_still_in_order(self, now_ms: int) -> bool:
+        """Whether a turn of the group would do nothing: at most records have come since the last."""
+        look = self._in_order
+        return (
+            look is not None
+            and self.group is not None
+            and self.client.ended == look.ended
+            and self.metadata.update_version == look.update_version
+            and self.subscriptions.subscription is look.subscription
+            and self.client.network.states.backs_off_until_ms <= look.at_ms
+            and self.subscriptions.has_all_fetch_positions
+            and self.group.has_nothing_to_do(now_ms)
+        )
+
     def _is_idle(self, now_ms: int) -> bool:
         """Whether to look round again would find what the last look has found: all in order."""
         return (
@@ -136,6 +165,7 @@ class PollLoop:
             look is not None
             and self._is_in_order
             and self.client.ended == look.ended
+            and self.client.fetched == look.fetched
             and self.metadata.update_version == look.update_version
             and self.client.network.states.backs_off_until_ms <= look.at_ms
             and not self.subscriptions.has_read_from_followers
