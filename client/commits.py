@@ -195,6 +195,10 @@ class Commits:
         """Whether positions are committed without being asked."""
         return self.config.enable_auto_commit
 
+    def is_due(self, now_ms: int) -> bool:
+        """Whether an automatic commit is due."""
+        return self.config.enable_auto_commit and now_ms >= self.auto_commit_timer.deadline_ms
+
     def restart_auto_commit_timer(self) -> None:
         """A new assignment begins a new interval."""
         if self.is_auto_commit:
@@ -211,12 +215,17 @@ class Commits:
 
     async def auto_commit_async(self) -> RequestFuture[None] | None:
         """Commit all positions; a failure that may pass is soon tried again."""
+        return await self.commit_async(self.subscriptions.all_consumed(), self._on_auto_committed)
 
-        def on_end(_: Offsets, error: Exception | None) -> None:
-            if isinstance(error, RetriableCommitFailedException):
-                self.auto_commit_timer.update_and_reset(self.config.retry_backoff_ms)
+    def begin_auto_commit(self, now_ms: int) -> None:
+        """Queue the automatic commit that is due, for somebody who sees to its sending."""
+        self.auto_commit_timer.update(now_ms)
+        self.auto_commit_timer.reset(self.config.auto_commit_interval_ms)
+        self._do_commit_async(self.subscriptions.all_consumed(), self._on_auto_committed)
 
-        return await self.commit_async(self.subscriptions.all_consumed(), on_end)
+    def _on_auto_committed(self, _: Offsets, error: Exception | None) -> None:
+        if isinstance(error, RetriableCommitFailedException):
+            self.auto_commit_timer.update_and_reset(self.config.retry_backoff_ms)
 
     async def close(self, timer: Timer) -> None:
         """Commit all positions, and wait for commits that wait for a coordinator."""

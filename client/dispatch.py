@@ -249,6 +249,16 @@ class ConsumerNetworkClient:
             or not self.network.is_at_rest
         )
 
+    def send_at_rest(self, now_ms: int) -> ClientRequest:
+        """Put on the wire the one request that is queued, as the pass would that follows."""
+        ((node, queue),) = self._unsent.items()
+        del self._unsent[node]
+        request = queue.popleft()
+        self.passes += 1
+        self.network.send(request, now_ms)
+        self.network.channels.receive()  # It finds nothing there.
+        return request
+
     def note_rest(self, now_ms: int) -> int:
         """Note a pass that found nothing to do; when the wait that follows on it ends at last."""
         self.passes += 1

@@ -57,7 +57,7 @@ class GroupClient:
             or membership.join_future is not None
             or membership.discovery.coordinator is None
             or commits.has_news
-            or (commits.is_auto_commit and now_ms >= commits.auto_commit_timer.deadline_ms)
+            or commits.is_due(now_ms)
         ):
             return False
         membership.poll_heartbeat(now_ms)

@@ -92,14 +92,7 @@ class PollLoop:
 
     async def _look_round(self, timer: Timer, passes: int) -> Collected:
         """Do what there is to do, and wait for records; `passes` had been made before."""
-        client = self.client
-        self._look = look = _Look(
-            timer.current_ms,
-            client.ended,
-            client.fetched,
-            self.metadata.update_version,
-            self.subscriptions.subscription,
-        )
+        self._look = look = self._new_look(timer.current_ms)
         if not self._is_still_in_order(timer.current_ms):
             self._in_order = None
             self._is_in_order = self.group is None or await self.group.poll(timer)
@@ -131,8 +124,17 @@ class PollLoop:
             and self.subscriptions.has_all_fetch_positions
         )
 
+    def _new_look(self, now_ms: int) -> _Look:
+        client, subscription = self.client, self.subscriptions.subscription
+        version = self.metadata.update_version
+        return _Look(now_ms, client.ended, client.fetched, version, subscription)
+
+    def note_look(self, now_ms: int) -> None:
+        """All is in order now, as a look round would find."""
+        self._look = self._in_order = self._new_look(now_ms)
+
     def _is_still_in_order(self, now_ms: int) -> bool:
-        """Whether a turn of the group would do nothing: at most records have come since the last."""
+        """Whether a turn of the group is idle: since the last one, at most records have come."""
         look = self._in_order
         return (
             look is not None

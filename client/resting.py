@@ -1,16 +1,18 @@
 """A consumer at rest: its application waits in a poll that has found all in order.
 
-A heartbeat that falls due then, and the good answer to one, move a few deadlines and nothing else.
-Kafka's two loops come to that by several passes over the network; here it is written down at once.
-Wherever anything else is due, or has come, the passes are made.
+A heartbeat or an automatic commit that falls due then, and the good answer to one, move a few
+deadlines and nothing else. Kafka's two loops come to that by several passes over the network; here
+it is written down at once. Wherever anything else is due, or has come, the passes are made.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from attrs import define, field
 
+from client.futures import Told
 from client.group import GroupClient
 from client.network import ClientRequest
 from client.polling import PollLoop
@@ -18,7 +20,7 @@ from client.states import MemberState
 from client.threads import HeartbeatTurns, Threads
 from client.timers import Wait
 from coordinator.errors import ErrorCode
-from coordinator.protocol import HeartbeatResponse, Request
+from coordinator.protocol import HeartbeatResponse, OffsetCommitResponse, Request
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -32,17 +34,23 @@ class Rest:
     _wait: Wait | None = field(default=None, init=False)
     #: The turns of the heartbeat thread, as found.
     _turns: HeartbeatTurns | None = field(default=None, init=False)
-    #: The heartbeat that was last sent at rest.
+    #: The heartbeat and the commit that were last sent at rest.
     _beat: ClientRequest | None = field(default=None, init=False)
+    _commit: ClientRequest | None = field(default=None, init=False)
 
     def look(self, now_ms: int) -> bool:
-        """Do what is due now, if it is a heartbeat at most; whether that was all."""
+        """Do what is due now, if it is a heartbeat or a commit at most; whether that was all."""
         wait = self.threads.application_wait
         if wait is None or wait.deadline_ms != now_ms or not self._is_calm(wait, now_ms):
             return False
         heartbeat, turns = self.group.membership.heartbeat, self._turns
         assert turns is not None
-        if heartbeat.beat_at_ms <= now_ms:
+        is_beat_due = heartbeat.beat_at_ms <= now_ms
+        if self.group.commits.is_due(now_ms):
+            if is_beat_due or not self._can_commit:
+                return False
+            self._send_commit(now_ms)
+        elif is_beat_due:
             is_turn = turns.is_notified or turns.deadline_ms <= now_ms
             if not is_turn or now_ms >= min(heartbeat.session_ends_ms, heartbeat.poll_ends_ms):
                 return False
@@ -51,35 +59,45 @@ class Rest:
         return True
 
     def hear(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
-        """Take an answer, if it is the good one to a heartbeat sent at rest; whether it was."""
-        beat, wait = self._beat, self.threads.application_wait
-        if beat is None or wait is None or (to is not None and to is not beat.request):
+        """Take an answer, if it is the good one to what was sent at rest; whether it was."""
+        wait = self.threads.application_wait
+        if wait is None or not self.threads.clock.now_ms <= now_ms < wait.deadline_ms:
             return False
-        if not self.threads.clock.now_ms <= now_ms < wait.deadline_ms:
-            return False
-        if not isinstance(reply, HeartbeatResponse) or reply.error_code is not ErrorCode.NONE:
+        sent = self._answered_by(reply)
+        if sent is None or (to is not None and to is not sent.request):
             return False
         network = self.polling.client.network
-        if not network.is_next_to_end(connection, beat) or not self._is_calm(wait, now_ms):
+        if not network.is_next_to_end(connection, sent) or not self._is_calm(wait, now_ms):
             return False
-        self._beat = None
         self.threads.clock.now_ms = now_ms
         network.end_answered(connection)
-        self.group.membership.heartbeat.received()
+        if sent is self._beat:
+            self._beat = None
+            self.group.membership.heartbeat.received()
+        else:
+            self._commit = None
+            self._take_commit(sent, reply)
         assert self._turns is not None
         self._wait_on(wait, self._turns, now_ms)
         return True
 
+    def _answered_by(self, reply: object) -> ClientRequest | None:
+        """What was sent at rest and is answered well by such a reply, if anything is."""
+        if isinstance(reply, HeartbeatResponse):
+            return self._beat if reply.error_code is ErrorCode.NONE else None
+        if isinstance(reply, OffsetCommitResponse) and self._commit is not None:
+            return self._commit if _is_all_committed(reply) else None
+        return None
+
     # --- whether it is at rest --------------------------------------------------------------------
 
     def _is_calm(self, wait: Wait, now_ms: int) -> bool:
-        """Whether the consumer is at rest in this wait, and nothing but a heartbeat can be due."""
+        """Whether it is at rest in this wait, and only heartbeats and commits can be due."""
         if wait is not self._wait and not self._is_found_at_rest(wait):
             return False
-        commits, polling = self.group.commits, self.polling
+        polling = self.polling
         return (
             now_ms < polling.ends_ms
-            and not (commits.is_auto_commit and now_ms >= commits.auto_commit_timer.deadline_ms)
             and not self.group.membership.rejoin_needed
             and not self.threads.has_stalls
             and polling.client.network.is_in_time(now_ms)
@@ -127,6 +145,30 @@ class Rest:
         network.channels.receive()  # The pass that put it on the wire finds nothing there.
         self._beat = beat
 
+    @property
+    def _can_commit(self) -> bool:
+        """Whether a commit has something to say, and can be sent."""
+        coordinator = self.group.membership.discovery.coordinator
+        return (
+            coordinator is not None
+            and not self.group.commits.has_news
+            and len(self.polling.subscriptions.assigned_partitions) > 0
+            and self.polling.client.network.can_send(coordinator.connection)
+        )
+
+    def _send_commit(self, now_ms: int) -> None:
+        self.threads.clock.now_ms = now_ms
+        self.group.commits.begin_auto_commit(now_ms)
+        self._commit = self.polling.client.send_at_rest(now_ms)
+        self.polling.note_look(now_ms)
+
+    def _take_commit(self, commit: ClientRequest, reply: object) -> None:
+        client, now_ms = self.polling.client, self.threads.clock.now_ms
+        client.ended += 1
+        _run(commit.on_reply(reply))
+        _run(self.group.commits.run_callbacks())
+        self.polling.note_look(now_ms)
+
     def _wait_on(self, wait: Wait, turns: HeartbeatTurns, now_ms: int) -> None:
         """Go on waiting as after a pass and a look round that find nothing more to do."""
         group, threads = self.group, self.threads
@@ -140,6 +182,23 @@ class Rest:
         )
         timer = commits.auto_commit_timer
         timer.update(now_ms)
-        if commits.is_auto_commit and timer.deadline_ms < until_ms:
+        if commits.config.enable_auto_commit and timer.deadline_ms < until_ms:
             until_ms = timer.deadline_ms
         wait.deadline_ms = until_ms
+
+
+def _is_all_committed(reply: OffsetCommitResponse) -> bool:
+    for topic in reply.topics:
+        for partition in topic.partitions:
+            if partition.error_code is not ErrorCode.NONE:
+                return False
+    return True
+
+
+def _run(told: Told) -> None:
+    """Do to the end what has nothing to wait for: no application has a part in it."""
+    if told is None:
+        return
+    with suppress(StopIteration):
+        told.__await__().send(None)
+        raise AssertionError("an automatic commit waits for nobody")
