@@ -20,7 +20,7 @@ from client.metadata import ConsumerMetadata
 from client.partitions import OffsetAndMetadata, TopicPartition
 from client.records import RecordRange
 from client.settings import ConsumerConfig
-from client.subscription import FetchPosition, SubscriptionState
+from client.subscription import FetchPosition, PartitionState, SubscriptionState
 from client.timers import Clock
 from coordinator.errors import ErrorCode
 
@@ -63,6 +63,11 @@ class Collected:
         return not self.ranges and not self.has_advanced
 
 
+#: What nothing to collect amounts to; not to be added to.
+_NOTHING = Collected()
+_NONE = ErrorCode.NONE
+
+
 @define(eq=False, kw_only=True)
 class Collector:
     """Drains the buffer, partition after partition, up to `max.poll.records`."""
@@ -74,9 +79,9 @@ class Collector:
 
     def collect(self, buffer: FetchBuffer) -> Collected:
         """Take what there is; an error is raised only if nothing came before it."""
-        collected = Collected()
         if buffer.is_empty:
-            return collected
+            return _NOTHING
+        collected = Collected()
         paused: list[CompletedFetch] = []
         remaining = self.config.max_poll_records
         try:
@@ -94,13 +99,14 @@ class Collector:
             if collected.is_empty:
                 raise
         finally:
-            buffer.add(paused)
+            if paused:
+                buffer.add(paused)
         return collected
 
     def _next_in_line(self, buffer: FetchBuffer, collected: Collected) -> bool:
-        head = buffer.peek()
-        if head is None:
+        if not buffer.queue:
             return False
+        head = buffer.queue[0]
         if head.is_initialized:
             buffer.in_line = head
         else:
@@ -120,17 +126,18 @@ class Collector:
     def _take(self, fetch: CompletedFetch, count_max: int, collected: Collected) -> int:
         """Hand out records if they are still wanted at this position; say how many."""
         partition = fetch.partition
-        if not self.subscriptions.is_fetchable(partition):
+        state = self.subscriptions.fetchable_state(partition)
+        if state is None:
             fetch.drain()
             return 0
-        position = self.subscriptions.state(partition).position
+        position = state.position
         assert position is not None
         if fetch.next_fetch_offset != position.offset:
             fetch.drain()
             return 0
         ranges = fetch.take(count_max)
         if fetch.next_fetch_offset > position.offset:
-            self.subscriptions.state(partition).position = FetchPosition(
+            state.position = FetchPosition(
                 fetch.next_fetch_offset, fetch.last_epoch, position.current_leader
             )
             collected.has_advanced = True
@@ -138,7 +145,7 @@ class Collector:
         collected.next_offsets[partition] = OffsetAndMetadata(
             offset=fetch.next_fetch_offset, leader_epoch=fetch.last_epoch
         )
-        return sum(map(len, ranges))
+        return sum([found.end - found.first for found in ranges])
 
     def _initialize(self, fetch: CompletedFetch) -> CompletedFetch | None:
         """Look at an answer for the first time; None if there is nothing to hand out of it."""
@@ -147,20 +154,19 @@ class Collector:
         try:
             if state is None or not state.has_valid_position:
                 return None
-            if answer.error_code is not ErrorCode.NONE:
+            if answer.error_code is not _NONE:
                 self._handle_error(fetch)
                 return None
         finally:
-            if answer.error_code is not ErrorCode.NONE:
+            if answer.error_code is not _NONE:
                 self.subscriptions.move_to_end(partition)
         if state.position is None or state.position.offset != fetch.next_fetch_offset:
             return None
-        self._take_note(answer, partition)
+        self._take_note(answer, state)
         fetch.is_initialized = True
         return fetch
 
-    def _take_note(self, answer: FetchPartitionResponse, partition: TopicPartition) -> None:
-        state = self.subscriptions.state(partition)
+    def _take_note(self, answer: FetchPartitionResponse, state: PartitionState) -> None:
         if answer.high_watermark >= 0:
             state.high_watermark = answer.high_watermark
         if answer.log_start_offset >= 0:

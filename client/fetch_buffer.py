@@ -27,13 +27,10 @@ class CompletedFetch:
     last_epoch: int | None = None
     is_initialized: bool = False
     is_consumed: bool = False
-    _batches: deque[RecordBatch] = field(init=False)
     _batch: RecordBatch | None = None
+    #: How many batches have been looked at.
+    _batches_begun: int = 0
     _has_been_read: bool = False
-
-    @_batches.default
-    def _all_batches(self) -> deque[RecordBatch]:
-        return deque(self.answer.batches)
 
     def take(self, count_max: int) -> list[RecordRange]:
         """The next records, at most so many of them."""
@@ -64,12 +61,14 @@ class CompletedFetch:
             self.on_read_out(self.partition)
 
     def _next_batch(self) -> None:
-        if not self._batches:
+        batches = self.answer.batches
+        if self._batches_begun == len(batches):
             if self._batch is not None:
                 self.next_fetch_offset = self._batch.next_offset
             self.drain()
             return
-        self._batch = self._batches.popleft()
+        self._batch = batches[self._batches_begun]
+        self._batches_begun += 1
         epoch = self._batch.leader_epoch
         self.last_epoch = None if epoch == NO_PARTITION_LEADER_EPOCH else epoch
 
@@ -79,35 +78,33 @@ class FetchBuffer:
     """The queue and the chunk that is being handed out."""
 
     in_line: CompletedFetch | None = None
-    _queue: deque[CompletedFetch] = field(factory=deque)
+    queue: deque[CompletedFetch] = field(factory=deque)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is left here."""
-        return not self._queue and (self.in_line is None or self.in_line.is_consumed)
+        return not self.queue and (self.in_line is None or self.in_line.is_consumed)
 
     def add(self, fetches: Iterable[CompletedFetch]) -> None:
         """Queue up at the end."""
-        self._queue.extend(fetches)
+        self.queue.extend(fetches)
 
     def peek(self) -> CompletedFetch | None:
         """The head of the queue."""
-        return self._queue[0] if self._queue else None
+        return self.queue[0] if self.queue else None
 
     def pop(self) -> None:
         """Drop the head of the queue."""
-        self._queue.popleft()
+        self.queue.popleft()
 
     def has_any(self, holds: Callable[[TopicPartition], bool]) -> bool:
         """Whether something queued is of a partition of which this holds."""
-        return bool(self._queue) and any(holds(fetch.partition) for fetch in self._queue)
+        return bool(self.queue) and any(holds(fetch.partition) for fetch in self.queue)
 
     @property
     def partitions(self) -> set[TopicPartition]:
         """The partitions that have something here."""
-        if self.is_empty:
-            return set()
-        buffered = {fetch.partition for fetch in self._queue}
+        buffered = {fetch.partition for fetch in self.queue} if self.queue else set()
         if self.in_line is not None and not self.in_line.is_consumed:
             buffered.add(self.in_line.partition)
         return buffered
@@ -115,12 +112,12 @@ class FetchBuffer:
     def retain(self, partitions: Collection[TopicPartition]) -> None:
         """Throw away what is of other partitions."""
         kept: deque[CompletedFetch] = deque()
-        for fetch in self._queue:
+        for fetch in self.queue:
             if fetch.partition in partitions:
                 kept.append(fetch)
             else:
                 fetch.drain()
-        self._queue = kept
+        self.queue = kept
         if self.in_line is not None and self.in_line.partition not in partitions:
             self.in_line.drain()
             self.in_line = None

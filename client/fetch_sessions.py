@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import define, evolve, field, frozen
+from typing import NamedTuple
+
+from attrs import define, field
 
 from client.errors import AnyError, DataErrorCode
 from client.messages import (
@@ -18,8 +20,7 @@ from coordinator.errors import ErrorCode
 _EPOCH_MAX = 2**31 - 1
 
 
-@frozen
-class SessionPlace:
+class SessionPlace(NamedTuple):
     """A session and how many requests it has seen; without a session, a full fetch."""
 
     session_id: int = NO_SESSION_ID
@@ -36,11 +37,11 @@ class SessionPlace:
 
     def closing(self) -> SessionPlace:
         """The place that ends the session."""
-        return evolve(self, epoch=FINAL_SESSION_EPOCH)
+        return SessionPlace(self.session_id, FINAL_SESSION_EPOCH)
 
     def restarting(self) -> SessionPlace:
         """The place that ends the session and begins another."""
-        return evolve(self, epoch=INITIAL_SESSION_EPOCH)
+        return SessionPlace(self.session_id, INITIAL_SESSION_EPOCH)
 
 
 _NO_SESSION = SessionPlace()
@@ -48,11 +49,10 @@ _NO_SESSION = SessionPlace()
 WantedPartitions = dict[TopicPartition, FetchPartition]
 
 
-@frozen(kw_only=True)
-class SessionRequest:
+class SessionRequest(NamedTuple):
     """What one Fetch says, and all the partitions that it is about."""
 
-    to_send: WantedPartitions
+    to_send: tuple[FetchPartition, ...]
     to_forget: tuple[TopicPartition, ...]
     partitions: WantedPartitions
     place: SessionPlace
@@ -63,40 +63,35 @@ class FetchSession:
     """The session with one broker."""
 
     place: SessionPlace = _NO_SESSION
+    #: Never changed, but replaced: requests under way keep theirs.
     partitions: WantedPartitions = field(factory=dict)
 
     def request(self, wanted: WantedPartitions) -> SessionRequest:
         """The next request for these partitions, in this order."""
         if self.place.is_full:
-            self.partitions = dict(wanted)
-            return SessionRequest(
-                to_send=wanted, to_forget=(), partitions=dict(wanted), place=self.place
-            )
-        forgotten = tuple(partition for partition in self.partitions if partition not in wanted)
-        to_send = {
-            partition: new
-            for partition, new in wanted.items()
-            if partition not in self.partitions or self.partitions[partition] != new
-        }
-        kept = {
-            partition: wanted[partition] for partition in self.partitions if partition in wanted
-        }
-        self.partitions = {**kept, **wanted}
-        return SessionRequest(
-            to_send=to_send,
-            to_forget=forgotten,
-            partitions=dict(self.partitions),
-            place=self.place,
-        )
+            self.partitions = wanted
+            return SessionRequest(tuple(wanted.values()), (), wanted, self.place)
+        known = self.partitions
+        to_send = []
+        for partition, new in wanted.items():
+            told = known.get(partition)
+            if told is not new and told != new:
+                to_send.append(new)
+        forgotten: tuple[TopicPartition, ...] = ()
+        if known.keys() != wanted.keys():
+            forgotten = tuple(partition for partition in known if partition not in wanted)
+            known = {partition: told for partition, told in known.items() if partition in wanted}
+        # Those that were known stay where they were, the new ones follow.
+        self.partitions = {**known, **wanted}
+        return SessionRequest(tuple(to_send), forgotten, self.partitions, self.place)
 
     def accepts(self, reply: FetchResponse) -> bool:
         """Go on after an answer; False if it is an error or not about what was asked."""
         if reply.error_code is not ErrorCode.NONE:
             self._on_error(reply.error_code)
             return False
-        told = {TopicPartition(found.topic, found.partition_index) for found in reply.partitions}
         is_full = self.place.is_full
-        if told - self.partitions.keys() or (is_full and self.partitions.keys() - told):
+        if not self._is_about(reply, is_full=is_full):
             self.place = _NO_SESSION if is_full else self.place.restarting()
             return False
         if reply.session_id == NO_SESSION_ID:
@@ -114,6 +109,17 @@ class FetchSession:
     def close(self) -> None:
         """The next request is the last."""
         self.place = self.place.closing()
+
+    def _is_about(self, reply: FetchResponse, *, is_full: bool) -> bool:
+        """Whether an answer is about partitions of the session; a full one, about all of them."""
+        known = self.partitions
+        for found in reply.partitions:
+            if (found.topic, found.partition_index) not in known:
+                return False
+        if not is_full:
+            return True
+        told = {(found.topic, found.partition_index) for found in reply.partitions}
+        return len(told) == len(known)
 
     def _on_error(self, error: AnyError) -> None:
         if error is DataErrorCode.FETCH_SESSION_ID_NOT_FOUND:

@@ -22,15 +22,22 @@ from client.java_maps import (
     filled_with_nodes,
     filled_with_numbers,
 )
-from client.messages import NO_NODE_ID, FetchPartition, FetchRequest, FetchResponse
+from client.messages import (
+    NO_NODE_ID,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    IsolationLevel,
+)
 from client.metadata import ConsumerMetadata
 from client.partitions import BrokerNode, TopicPartition, broker_node
 from client.settings import ConsumerConfig
-from client.subscription import PartitionState, SubscriptionState
+from client.subscription import FetchPosition, PartitionState, SubscriptionState
 from client.timers import Timer
 from coordinator.errors import ErrorCode
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
 
+_NONE = ErrorCode.NONE
 _TELL_NEW_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -46,11 +53,17 @@ class Fetcher:
     buffer: FetchBuffer = field(factory=FetchBuffer)
     _sessions: dict[int, FetchSession] = field(factory=dict)
     _busy_nodes: set[int] = field(factory=set)
+    _isolation: IsolationLevel = field(init=False)
+
+    @_isolation.default
+    def _isolation_as_sent(self) -> IsolationLevel:
+        return self.config.isolation
 
     @property
     def has_available_fetches(self) -> bool:
         """Whether something queued could be handed out."""
-        return self.buffer.has_any(self.subscriptions.is_fetchable)
+        buffer = self.buffer
+        return bool(buffer.queue) and buffer.has_any(self.subscriptions.is_fetchable)
 
     def collect(self) -> Collected:
         """Take records out of the buffer."""
@@ -65,8 +78,11 @@ class Fetcher:
         wanted = self._wanted_by_node()
         if not wanted:
             return 0
-        for node in converted_nodes(computed_for_nodes(wanted)):
-            session = self._sessions.setdefault(node.id, FetchSession())
+        nodes = wanted if len(wanted) == 1 else converted_nodes(computed_for_nodes(wanted))
+        for node in nodes:
+            session = self._sessions.get(node.id)
+            if session is None:
+                session = self._sessions[node.id] = FetchSession()
             self._send(node, session, session.request(wanted[node]))
         return len(wanted)
 
@@ -99,24 +115,44 @@ class Fetcher:
         engaged = self._busy_nodes
         if buffered:
             engaged = engaged | self._nodes_of(buffered)
+        reads_from_followers = self.subscriptions.has_read_from_followers
         wanted: dict[BrokerNode, WantedPartitions] = {}
         for partition, state in unbuffered:
-            node = self._node_for(partition, state)
+            position = state.position
+            assert position is not None
+            node = position.current_leader.leader
+            if node is None or reads_from_followers:
+                node = self._node_for(partition, state)
             if node is None or node.id in engaged or self.client.is_unavailable(node):
                 continue
-            wanted.setdefault(node, {})[partition] = self._fetch_of(partition, state)
+            if node not in wanted:
+                wanted[node] = {}
+            wanted[node][partition] = self._fetch_of(node, partition, position)
         return wanted
 
-    def _fetch_of(self, partition: TopicPartition, state: PartitionState) -> FetchPartition:
-        position = state.position
-        assert position is not None
+    def _fetch_of(
+        self, node: BrokerNode, partition: TopicPartition, position: FetchPosition
+    ) -> FetchPartition:
+        """What to ask for; the very same as the last time if nothing has changed."""
         epoch = position.current_leader.epoch
+        if epoch is None:
+            epoch = NO_PARTITION_LEADER_EPOCH
+        topic_id = self.metadata.view.topic_ids.get(partition.topic, ZERO_TOPIC_ID)
+        session = self._sessions.get(node.id)
+        last = None if session is None else session.partitions.get(partition)
+        if (
+            last is not None
+            and last.fetch_offset == position.offset
+            and last.current_leader_epoch == epoch
+            and last.topic_id == topic_id
+        ):
+            return last
         return FetchPartition(
             topic=partition.topic,
             partition=partition.partition,
-            topic_id=self.metadata.view.topic_ids.get(partition.topic, ZERO_TOPIC_ID),
+            topic_id=topic_id,
             fetch_offset=position.offset,
-            current_leader_epoch=NO_PARTITION_LEADER_EPOCH if epoch is None else epoch,
+            current_leader_epoch=epoch,
             partition_max_bytes=self.config.max_partition_fetch_bytes,
         )
 
@@ -169,12 +205,12 @@ class Fetcher:
         return FetchRequest(
             request_id=self.client.network.next_request_id(),
             client_id=config.client_id,
-            partitions=tuple(asked.to_send.values()),
+            partitions=asked.to_send,
             forgotten=asked.to_forget,
             max_wait_ms=config.fetch_max_wait_ms,
             min_bytes=config.fetch_min_bytes,
             max_bytes=config.fetch_max_bytes,
-            isolation_level=config.isolation,
+            isolation_level=self._isolation,
             rack_id=config.client_rack,
             session_id=asked.place.session_id,
             session_epoch=asked.place.epoch,
@@ -193,18 +229,20 @@ class Fetcher:
             wanted = asked.partitions.get(partition)
             if wanted is None:
                 raise IllegalStateException(f"an answer for {partition}, which was not asked for")
-            if answer.error_code in _TELL_NEW_LEADER and (
-                answer.current_leader_id != NO_NODE_ID
-                and answer.current_leader_epoch != NO_PARTITION_LEADER_EPOCH
+            if (
+                answer.error_code is not _NONE
+                and answer.error_code in _TELL_NEW_LEADER
+                and (
+                    answer.current_leader_id != NO_NODE_ID
+                    and answer.current_leader_epoch != NO_PARTITION_LEADER_EPOCH
+                )
             ):
                 leader = (answer.current_leader_id, answer.current_leader_epoch)
                 new_leaders[partition] = leader
-            self.buffer.add(
-                [
-                    CompletedFetch(
-                        partition, answer, wanted.fetch_offset, self.subscriptions.move_to_end
-                    )
-                ]
+            self.buffer.queue.append(
+                CompletedFetch(
+                    partition, answer, wanted.fetch_offset, self.subscriptions.move_to_end
+                )
             )
         if new_leaders:
             self._take_over(new_leaders, reply)

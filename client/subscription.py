@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from enum import Enum
+from typing import NamedTuple
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from client.errors import (
     IllegalArgumentException,
@@ -36,8 +37,13 @@ class SubscriptionType(Enum):
     USER_ASSIGNED = "assigned"
 
 
-@frozen
-class FetchPosition:
+# To name a member of an enumeration costs as much as a call, and these are asked in every poll.
+_FETCHING = FetchState.FETCHING
+_AUTO_TOPICS = SubscriptionType.AUTO_TOPICS
+_AUTO_PATTERN = SubscriptionType.AUTO_PATTERN
+
+
+class FetchPosition(NamedTuple):
     """The next offset to hand out, the epoch of the record before it, and whom to ask."""
 
     offset: int
@@ -65,15 +71,13 @@ class PartitionState:
     @property
     def has_valid_position(self) -> bool:
         """Whether reading can go on from the position."""
-        return self.fetch_state is FetchState.FETCHING
+        return self.fetch_state is _FETCHING
 
     @property
     def is_readable(self) -> bool:
         """Whether there is a position to read from, and nothing against doing so."""
         return (
-            self.fetch_state is FetchState.FETCHING
-            and not self.is_paused
-            and not self.is_pending_revocation
+            self.fetch_state is _FETCHING and not self.is_paused and not self.is_pending_revocation
         )
 
     @property
@@ -170,7 +174,7 @@ class SubscriptionState:
     @property
     def has_auto_assigned_partitions(self) -> bool:
         """Whether the group decides what this consumer reads."""
-        return self.type in (SubscriptionType.AUTO_TOPICS, SubscriptionType.AUTO_PATTERN)
+        return self.type is _AUTO_TOPICS or self.type is _AUTO_PATTERN
 
     @property
     def has_pattern_subscription(self) -> bool:
@@ -180,7 +184,9 @@ class SubscriptionState:
     @property
     def group_topics(self) -> frozenset[str]:
         """The subscribed topics; none for a consumer that assigns to itself."""
-        return self.subscription if self.has_auto_assigned_partitions else frozenset()
+        if self.type is _AUTO_TOPICS or self.type is _AUTO_PATTERN:
+            return self.subscription
+        return frozenset()
 
     @property
     def metadata_topics(self) -> frozenset[str]:
@@ -330,7 +336,7 @@ class SubscriptionState:
     def has_all_fetch_positions(self) -> bool:
         """Whether every owned partition can be read."""
         for state in self._assignment.values():  # noqa: SIM110 (asked in every poll)
-            if state.fetch_state is not FetchState.FETCHING:
+            if state.fetch_state is not _FETCHING:
                 return False
         return True
 
@@ -347,20 +353,28 @@ class SubscriptionState:
 
     def is_fetchable(self, partition: TopicPartition) -> bool:
         """Whether its records may be handed out; not if its topic was dropped from the list."""
-        state = self._assignment.get(partition)
-        return state is not None and state.is_readable and self._is_subscribed(partition)
+        return self.fetchable_state(partition) is not None
 
-    def _is_subscribed(self, partition: TopicPartition) -> bool:
-        return self.type is not SubscriptionType.AUTO_TOPICS or partition.topic in self.subscription
+    def fetchable_state(self, partition: TopicPartition) -> PartitionState | None:
+        """How a partition stands whose records may be handed out."""
+        state = self._assignment.get(partition)
+        if state is None or not state.is_readable:
+            return None
+        if self.type is _AUTO_TOPICS and partition.topic not in self.subscription:
+            return None
+        return state
 
     def fetchable(
         self, but: Collection[TopicPartition]
     ) -> list[tuple[TopicPartition, PartitionState]]:
         """What may be fetched and how it stands, in order, leaving some out."""
+        topics = self.subscription if self.type is _AUTO_TOPICS else None
         return [
             (partition, state)
             for partition, state in self._assignment.items()
-            if state.is_readable and partition not in but and self._is_subscribed(partition)
+            if state.is_readable
+            and partition not in but
+            and (topics is None or partition.topic in topics)
         ]
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -371,7 +385,7 @@ class SubscriptionState:
                     offset=state.position.offset, leader_epoch=state.position.offset_epoch
                 )
                 for partition, state in self._assignment.items()
-                if state.has_valid_position and state.position is not None
+                if state.fetch_state is _FETCHING and state.position is not None
             }
         )
 
