@@ -45,6 +45,9 @@ class CommitMode(Enum):
     WITH_RESULTS = "with results"
 
 
+_AUTO, _WITH_RESULTS = CommitMode.AUTO, CommitMode.WITH_RESULTS
+
+
 @frozen
 class Stall:
     """The whole process stands still, as a garbage collector makes it.
@@ -114,8 +117,9 @@ class RunningLoop:
     _is_polling: bool = field(default=False, init=False)
     #: How far the results of each partition reached when this loop last looked.
     _results_seen: dict[TopicPartition, int | None] = field(factory=dict, init=False)
-    #: Where processing has come to in each partition of which records in hand are left.
-    _unfinished: dict[TopicPartition, OffsetAndMetadata] = field(factory=dict, init=False)
+    #: Where processing has come to in each partition of which records in hand are left: the
+    #: next offset, and the leader epoch of the record before it.
+    _unfinished: dict[TopicPartition, tuple[int, int | None]] = field(factory=dict, init=False)
 
     def stop(self) -> None:
         """Leave the loop, from wherever it waits, and close. The host then drives on."""
@@ -185,6 +189,9 @@ class RunningLoop:
 
     async def _handle(self, records: ConsumerRecords) -> None:
         mode = self.loop.commit
+        if mode is _AUTO:
+            await self._process(records)
+            return
         if mode is CommitMode.BEFORE:
             await self._commit_then_process(records)
             return
@@ -206,42 +213,41 @@ class RunningLoop:
 
     def _processed(self) -> Offsets:
         """All positions, but no further than processing has come where it was cut short."""
-        positions = self.consumer.subscriptions.all_consumed()
-        return {
-            partition: self._unfinished.get(partition, position)
-            for partition, position in positions.items()
-        }
+        processed = self.consumer.subscriptions.all_consumed()
+        for partition, (offset, epoch) in self._unfinished.items():
+            if partition in processed:
+                processed[partition] = OffsetAndMetadata(offset=offset, leader_epoch=epoch)
+        return processed
 
     async def _process(self, records: ConsumerRecords) -> None:
         # Of a partition with several ranges, the first says where processing begins.
         self._unfinished = {
-            found.partition: OffsetAndMetadata(offset=found.first)
-            for found in reversed(records.ranges)
+            found.partition: (found.first, None) for found in reversed(records.ranges)
         }
         refused: set[TopicPartition] = set()
+        clock, sleep_for = self.consumer.clock, self.consumer.client.sleep_for
         for found in records.ranges:
             for piece, takes_ms in self.loop.time_per_record.pieces(found):
                 if found.partition in refused:
                     self._skip(piece, _overtaken(piece))
                     continue
-                self.tell(ProcessingBegan(at_ms=self._now_ms, records=piece, takes_ms=takes_ms))
-                await self.consumer.sleep(takes_ms)
+                self.tell(ProcessingBegan(at_ms=clock.now_ms, records=piece, takes_ms=takes_ms))
+                await sleep_for(takes_ms)
                 if self._has_effect(piece):
-                    self.tell(RecordsProcessed(at_ms=self._now_ms, records=piece))
-                    self._unfinished[piece.partition] = OffsetAndMetadata(
-                        offset=piece.end, leader_epoch=piece.leader_epoch
-                    )
+                    self.tell(RecordsProcessed(at_ms=clock.now_ms, records=piece))
+                    self._unfinished[piece.partition] = (piece.end, piece.leader_epoch)
                 else:
                     refused.add(piece.partition)
                     self._skip(piece, _overtaken(piece))
                 if self.is_stopping and not self.loop.finishes_batch:
                     return
         self._unfinished.clear()
-        self.seek_to_results(sorted(refused))
+        if refused:
+            self.seek_to_results(sorted(refused))
 
     def _has_effect(self, piece: RecordRange) -> bool:
         """Write the results, if that is the mode; False if another member has overtaken us."""
-        if self.loop.commit is not CommitMode.WITH_RESULTS:
+        if self.loop.commit is not _WITH_RESULTS:
             return True
         seen = self._results_seen.get(piece.partition)
         if not self.results.keep(piece.partition, piece.end, after=seen):

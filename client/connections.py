@@ -33,6 +33,10 @@ class ConnectionState(Enum):
     READY = "ready"
 
 
+# To name a member of an enumeration costs as much as a call, and these are asked in every pass.
+_READY, _DISCONNECTED = ConnectionState.READY, ConnectionState.DISCONNECTED
+
+
 @define(eq=False)
 class _NodeState:
     host: str
@@ -76,11 +80,11 @@ class ConnectionStates:
         node = self._nodes.get(connection)
         if node is None:
             return 0
-        if node.state is ConnectionState.CONNECTING:
-            return node.setup_timeout_ms
-        if node.state is ConnectionState.DISCONNECTED:
+        if node.state is _READY:
+            return NEVER
+        if node.state is _DISCONNECTED:
             return max(node.reconnect_backoff_ms - (now_ms - node.last_attempt_ms), 0)
-        return NEVER
+        return node.setup_timeout_ms
 
     def is_unavailable(self, connection: str, now_ms: int) -> bool:
         """Whether it is down and must not be tried yet."""
@@ -96,7 +100,7 @@ class ConnectionStates:
     def is_disconnected(self, connection: str) -> bool:
         """Whether it was tried or open, and is down."""
         node = self._nodes.get(connection)
-        return node is not None and node.state is ConnectionState.DISCONNECTED
+        return node is not None and node.state is _DISCONNECTED
 
     def is_connecting(self, connection: str) -> bool:
         """Whether it is being opened."""
@@ -105,7 +109,7 @@ class ConnectionStates:
     def is_ready(self, connection: str) -> bool:
         """Whether requests can go out on it."""
         node = self._nodes.get(connection)
-        return node is not None and node.state is ConnectionState.READY
+        return node is not None and node.state is _READY
 
     @property
     def has_ready(self) -> bool:
@@ -186,6 +190,8 @@ class ChannelState(Enum):
     CUT = "cut"
 
 
+_OPEN, _CUT, _REFUSED = ChannelState.OPEN, ChannelState.CUT, ChannelState.REFUSED
+
 #: How an attempt looks from below, by what the host said would become of it.
 _OPENED_AS = {
     Link.ACCEPT: ChannelState.OPEN,
@@ -261,9 +267,7 @@ class Channels:
     def is_usable(self, connection: str) -> bool:
         """Whether bytes can be written, also into a cut that nobody has noticed."""
         channel = self._open.get(connection)
-        return channel is not None and (
-            channel.state is ChannelState.OPEN or channel.state is ChannelState.CUT
-        )
+        return channel is not None and (channel.state is _OPEN or channel.state is _CUT)
 
     def sent(self, connection: str) -> bool:
         """A request was put on the wire; whether it is lost: the broker had closed the connection.
@@ -272,7 +276,7 @@ class Channels:
         """
         self.is_woken = True
         channel = self._open.get(connection)
-        return channel is None or channel.state is ChannelState.CUT
+        return channel is None or channel.state is _CUT
 
     def cut(self, connection: str) -> None:
         """The broker closes the connection; what had arrived before can still be read."""
@@ -295,7 +299,7 @@ class Channels:
         for connection, channel in self._open.items():
             if channel.inbound:
                 replies.append((connection, channel.inbound.popleft()))
-            elif channel.state is ChannelState.CUT or channel.state is ChannelState.REFUSED:
+            elif channel.state is _CUT or channel.state is _REFUSED:
                 gone.append(connection)
         self.news -= len(replies)
         for connection in gone:

@@ -48,7 +48,10 @@ class Discovery:
 
     def is_unknown(self) -> bool:
         """Whether there is nobody to send the group's requests to."""
-        return self.check_and_get() is None
+        coordinator = self.coordinator
+        return coordinator is None or (
+            self.client.is_unavailable(coordinator) and self.check_and_get() is None
+        )
 
     def mark_unknown(self, *, is_disconnected: bool) -> None:
         """Forget the coordinator, and its connection too unless that is gone already."""

@@ -81,7 +81,8 @@ class ConsumerNetworkClient:
 
     def is_unavailable(self, node: BrokerNode) -> bool:
         """Whether a node's connection failed and must not be tried yet."""
-        return self.network.states.is_unavailable(node.connection, self.clock.now_ms)
+        states, now_ms = self.network.states, self.clock.now_ms
+        return now_ms < states.backs_off_until_ms and states.is_unavailable(node.connection, now_ms)
 
     def try_connect(self, node: BrokerNode) -> None:
         """Begin to connect, if that makes sense now."""
@@ -196,7 +197,8 @@ class ConsumerNetworkClient:
 
     async def sleep_for(self, duration_ms: int) -> None:
         """Let time pass on this thread."""
-        require_whole_ms(duration_ms)
+        if type(duration_ms) is not int:
+            require_whole_ms(duration_ms)
         if duration_ms <= 0:
             self.threads.count_turn()
         else:
@@ -230,8 +232,10 @@ class ConsumerNetworkClient:
             if any(unsent.values()):
                 self._try_send(timer.current_ms)
                 self._fail_expired(timer.current_ms)
-            for node in [node for node, queue in unsent.items() if not queue]:
-                del unsent[node]
+                for node in [node for node, queue in unsent.items() if not queue]:
+                    del unsent[node]
+            else:
+                unsent.clear()
         if network.ended:
             await self._tell_ends()
         if self.metadata.has_error:
@@ -283,14 +287,20 @@ class ConsumerNetworkClient:
         """Send what can be sent; say after how long more might be."""
         delay_ms = self._delay_ms_max
         network = self.network
-        for node in filled_with_nodes(self._unsent):
-            queue = self._unsent[node]
+        for node, queue in self._in_order():
             if queue:
                 node_ms = network.states.connection_delay_ms(node.connection, now_ms)
                 delay_ms = min(delay_ms, node_ms)
                 while queue and network.ready(node, now_ms):
                     network.send(queue.popleft(), now_ms)
         return delay_ms
+
+    def _in_order(self) -> list[tuple[BrokerNode, deque[ClientRequest]]]:
+        """The queues in the order of Kafka's map; mostly there is but one."""
+        unsent = self._unsent
+        if len(unsent) > 1:
+            return [(node, unsent[node]) for node in filled_with_nodes(unsent)]
+        return list(unsent.items())
 
     async def _tell_ends(self) -> None:
         """Let the senders of requests that have ended handle that."""
@@ -317,7 +327,7 @@ class ConsumerNetworkClient:
             self.network.disconnect(node.connection)
 
     def _check_disconnects(self) -> None:
-        for node in filled_with_nodes(self._unsent):
+        for node, _ in self._in_order():
             if self.network.states.is_disconnected(node.connection):
                 self._fail_unsent(node)
 

@@ -32,6 +32,8 @@ def filled(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:
 
 def copied(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:
     """The entries in the order of a copy of such a map."""
+    if len(entries) <= 1:
+        return dict(entries)
     buckets = 1
     while buckets < len(entries) / 0.75 + 1:
         buckets *= 2
@@ -55,6 +57,8 @@ def sized(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:
 def filled_with_texts(texts: Iterable[str]) -> list[str]:
     """Strings in the order of a map that was filled one by one."""
     distinct = list(dict.fromkeys(texts))
+    if len(distinct) <= 1:
+        return distinct
     return _in_buckets(distinct, text_hash, _buckets_after_puts(len(distinct)))
 
 
@@ -112,8 +116,10 @@ def _buckets_made_for(count: int) -> int:
 
 
 def _in_buckets(keys: Iterable[K], hash_of: Callable[[K], int], buckets: int) -> list[K]:
+    mask = buckets - 1
+
     def bucket(key: K) -> int:
         hashed = hash_of(key)
-        return (hashed ^ hashed >> 16) & (buckets - 1)
+        return (hashed ^ hashed >> 16) & mask
 
     return sorted(keys, key=bucket)

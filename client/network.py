@@ -26,6 +26,8 @@ from coordinator.protocol import Request
 #: A connection carries at most so many unanswered requests.
 MAX_IN_FLIGHT_PER_CONNECTION = 100
 
+_NETWORK = WaitKind.NETWORK
+
 
 @frozen(kw_only=True)
 class RequestSent:
@@ -265,12 +267,12 @@ class NetworkClient:
             timeout_ms = min(timeout_ms, metadata.expires_ms - now_ms)
         if self.threads.is_spinning():
             # Passes take no time here, so a thread that only makes passes must be given some.
-            await Wait(WaitKind.NETWORK, self.clock.now_ms + 1)
+            await Wait(_NETWORK, self.clock.now_ms + 1)
         channels = self.channels
         if timeout_ms > 0 and not (channels.is_woken or channels.news):
             timeout_ms = min(timeout_ms, self.config.request_timeout_ms)
             deadline_ms = min(NEVER, self.clock.now_ms + timeout_ms)
-            await Wait(WaitKind.NETWORK, deadline_ms, channels.has_events)
+            await Wait(_NETWORK, deadline_ms, channels.has_events)
         received = channels.receive()
         if received is not None:
             self._end_answered(received.replies)

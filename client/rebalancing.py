@@ -59,16 +59,18 @@ class Rebalancing:
 
     def is_rejoin_needed_or_pending(self) -> bool:
         """Whether topics, subscription or the group ask for another join."""
-        if not self.subscriptions.has_auto_assigned_partitions:
+        subscriptions, membership = self.subscriptions, self.membership
+        if not subscriptions.has_auto_assigned_partitions:
             return False
         if self.leading.has_metadata_changed:
             self._request_rejoin_if_necessary("cached metadata has changed")
             return True
         joined = self.joined_subscription
-        if joined is not None and joined != self.subscriptions.group_topics:
+        # Whoever does not assign to itself subscribes for the group.
+        if joined is not None and joined != subscriptions.subscription:
             self._request_rejoin_if_necessary("subscription has changed")
             return True
-        return self.membership.is_rejoin_needed_or_pending
+        return membership.rejoin_needed or membership.join_future is not None
 
     def _request_rejoin_if_necessary(self, reason: str) -> None:
         if not self.membership.rejoin_needed:

@@ -7,8 +7,9 @@ from tests.mutants.faults import Fault
 CLIENT_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="client/applications.py",
-        line="partition: self._unfinished.get(partition, position)",
-        faulty="partition: position",
+        inside="_processed",
+        line="if partition in processed:",
+        faulty="if False:",
         says="An application that was cut short commits its position, not what it processed.",
     ),
     Fault(
