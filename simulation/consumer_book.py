@@ -92,7 +92,7 @@ class ConsumerBook:
     _sessions: dict[str, dict[TopicPartition, FetchPartition]] = field(factory=dict, init=False)
     _in_hand: tuple[RecordRange, ...] = field(default=(), init=False)
     _began_ms: int = field(default=0, init=False)
-    #: Who it is, and the generation of which that is true.
+    #: Who it is since the machine last acted, and the generation of which that is true.
     _facts: Facts = field(factory=Facts, init=False)
     _generation: Generation | None = field(default=None, init=False)
     #: What it is called.
@@ -204,12 +204,14 @@ class ConsumerBook:
                         self._committed[place] = found.committed_offset
 
     def _count(self, message: Message) -> None:
-        fold = self.recorder.fold(self.name, message.set_by)
-        self.begin_fold(fold, message)
+        recorder = self.recorder
+        fold = recorder.fold(self.name, message.set_by)
         tally = fold.commits if message.is_repeat else fold.beats
+        if tally.count == 0:
+            self.begin_fold(fold, message)
         tally.add(message.sent_ms, self.kernel.now_ms)
-        if not self.recorder.is_folding:
-            self.recorder.close(self.name)
+        if not recorder.is_folding:
+            recorder.close(self.name)
 
     def begin_fold(self, fold: Fold, message: Message) -> None:
         """Say of whom this counts the repetitions, unless it is said already."""
@@ -331,21 +333,24 @@ class ConsumerBook:
             session.clear()
         for forgotten in request.forgotten:
             session.pop(forgotten, None)
+        expected = self._expected
+        moved: list[TopicPartition] = []
         for wanted in request.partitions:
-            session[wanted.topic, wanted.partition] = wanted
+            place, offset = (wanted.topic, wanted.partition), wanted.fetch_offset
+            session[place] = wanted
+            if expected.get(place, offset) != offset:
+                moved.append(place)
         message.wanted = tuple(session.values())
         if self._unfetched:
             for place in sorted(self._unfetched.intersection(session)):
                 self._unfetched.discard(place)
                 offset = session[place].fetch_offset
-                if self._expected.get(place) != offset:
+                if expected.get(place) != offset:
                     self._go_to(place, offset, self._way_to(place, offset))
                 self._record_at(W.FETCH_STARTED, place, offset)
-        for wanted in request.partitions:
-            place = wanted.topic, wanted.partition
-            expected = self._expected.get(place)
-            if expected is not None and expected != wanted.fetch_offset:
-                self._go_to(place, wanted.fetch_offset, self._way_to(place))
+        for place in moved:
+            if expected[place] != (offset := session[place].fetch_offset):
+                self._go_to(place, offset, self._way_to(place))
 
     def _note_commit(self, request: OffsetCommitRequest) -> None:
         """Tell of a position that is committed before anything is fetched from it."""
@@ -380,11 +385,11 @@ class ConsumerBook:
     def _record_position(self, place: TopicPartition, offset: int, why: str) -> None:
         topic, partition = place
         more: Facts = {"topic": topic, "partition": partition, "offset": offset, "detail": why}
-        self.recorder.put(W.POSITION_SET, self.kernel.now_ms, self.cause, self.facts(), more)
+        self.recorder.put(W.POSITION_SET, self.kernel.now_ms, self.cause, self._facts, more)
 
     def _record_at(self, kind: WorldEventKind, place: TopicPartition, offset: int) -> None:
         more: Facts = {"topic": place[0], "partition": place[1], "offset": offset}
-        self.recorder.put(kind, self.kernel.now_ms, self.cause, self.facts(), more)
+        self.recorder.put(kind, self.kernel.now_ms, self.cause, self._facts, more)
 
     def _record_range(
         self, kind: WorldEventKind, found: RecordRange, duration_ms: int | None = None
@@ -397,7 +402,7 @@ class ConsumerBook:
             "end_offset": found.end,
             "duration_ms": duration_ms,
         }
-        self.recorder.put(kind, self.kernel.now_ms, self.cause, self.facts(), more)
+        self.recorder.put(kind, self.kernel.now_ms, self.cause, self._facts, more)
 
     def _record(self, kind: WorldEventKind, cause: int | None, **more: Unpack[Facts]) -> int:
         return self.recorder.put(kind, self.kernel.now_ms, cause, self.facts(), more)

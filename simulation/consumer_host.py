@@ -278,6 +278,7 @@ class ConsumerHost(ConsumerBook):
 
     def _let(self, told: tuple[object, ...]) -> None:
         """Carry out what came of letting the machine act."""
+        self.facts()  # The machine may be in another generation from here on.
         for fact in told:
             if type(fact) is RecordsReturned:
                 self._expect_after(fact)
@@ -361,11 +362,11 @@ class ConsumerHost(ConsumerBook):
         if connection is None or fact.lost:
             return
         request = fact.request
-        kind = kind_of(request)
-        now_ms = self.kernel.now_ms
-        message = Message(
-            connection, request, kind, now_ms, None, self._facts_on(connection, kind), self.cause
-        )
+        spoken = connection.spoken.get(type(request))
+        if spoken is None or spoken[0] is not self._facts:
+            spoken = self._speak(connection, request)
+        _, kind, facts = spoken
+        message = Message(connection, request, kind, self.kernel.now_ms, None, facts, self.cause)
         if kind == "Fetch":
             assert isinstance(request, FetchRequest)
             self._note_fetch(request, message)
@@ -377,19 +378,17 @@ class ConsumerHost(ConsumerBook):
                 self._tell_of(message)
         self.network.send(message)
 
-    def _facts_on(self, connection: Connection, kind: str) -> Facts:
-        """What every request of this kind says that is sent over a connection as who it is now."""
-        who, known = self.facts(), connection.spoken.get(kind)
-        if known is not None and known[0] is who:
-            return known[1]
+    def _speak(self, connection: Connection, request: Request) -> tuple[Facts, str, Facts]:
+        """Who it is now, the kind of a request, and what rows of all such over a connection say."""
+        kind = kind_of(request)
         facts: Facts = {
-            **who,
+            **self._facts,
             "broker": connection.link.broker,
             "request": kind,
             "connection": connection.label,
         }
-        connection.spoken[kind] = who, facts
-        return facts
+        spoken = connection.spoken[type(request)] = self._facts, kind, facts
+        return spoken
 
     def _tell_of(self, message: Message) -> None:
         """Give a request a row."""

@@ -50,7 +50,7 @@ def facts_of_event(event: Event) -> Facts:
         "topic": OFFSETS_TOPIC if is_of_the_log else event.topic,
         "partition": event.partition,
         "offset": event.offset,
-        "error": None if event.error is None else event.error.name,
+        "error": None if event.error is None else event.error._name_,
         "count": event.count,
         "detail": event.detail,
     }

@@ -123,8 +123,8 @@ class Connection:
     #: What a stopped link keeps of requests and of answers, and all that came behind it.
     kept_out: deque[Passage] = field(factory=deque)
     kept_in: deque[Passage] = field(factory=deque)
-    #: What the rows of each kind of request say that its client sends over it, and as whom.
-    spoken: dict[str, tuple[Facts, Facts]] = field(factory=dict, repr=False)
+    #: As whom its client sent each kind of request over it last, and what rows of it say then.
+    spoken: dict[type[Request], tuple[Facts, str, Facts]] = field(factory=dict, repr=False)
     #: Its name in a recording.
     label: str = field(init=False)
 
@@ -289,23 +289,23 @@ class Network:
             self.lost(message, "the connection is gone")
         elif connection.handled is not None or connection.waiting:
             connection.waiting.append(message)
-        elif connection.idle is None:
-            connection.handled = message
-            broker.receive(message)
         else:
-            self._handle(message)
+            connection.handled = message
+            if connection.idle is None:
+                broker.receive(message)
+            else:
+                self._handle_behind(message, broker)
 
-    def _handle(self, message: Message) -> None:
+    def _handle_behind(self, message: Message, broker: BrokerSide) -> None:
+        """Handle a request when the fetch that goes round idly lets it by."""
         connection = message.connection
-        connection.handled = message
-        if connection.idle is not None:
-            free_ms = self.pass_idle(message)
-            if free_ms > self.kernel.now_ms:
-                self._sent += 1
-                turn = (free_ms, _REQUEST, connection.link.client, connection.name, self._sent)
-                self.kernel.at(turn, partial(self._handle_late, message))
-                return
-        self.brokers[connection.link.broker].receive(message)
+        free_ms = self.pass_idle(message)
+        if free_ms > self.kernel.now_ms:
+            self._sent += 1
+            turn = (free_ms, _REQUEST, connection.link.client, connection.name, self._sent)
+            self.kernel.at(turn, partial(self._handle_late, message))
+        else:
+            broker.receive(message)
 
     def _handle_late(self, message: Message) -> None:
         connection = message.connection
@@ -319,8 +319,13 @@ class Network:
         if connection.is_letting_in:
             return  # A line of hundreds is taken one by one, not each from within the one before.
         connection.is_letting_in = True
+        broker = self.brokers[connection.link.broker]
         while connection.waiting and connection.handled is None:
-            self._handle(connection.waiting.popleft())
+            message = connection.handled = connection.waiting.popleft()
+            if connection.idle is None:
+                broker.receive(message)
+            else:
+                self._handle_behind(message, broker)
         connection.is_letting_in = False
 
     def reply(self, message: Message, response: object, replied: int | None) -> None:
@@ -345,11 +350,11 @@ class Network:
 
     def _bring_home(self, message: Message, response: object, replied: int | None) -> None:
         connection = message.connection
+        hear = connection.peer.hear
         if connection.kept_in or connection.link.is_silent_to_client:
-            hear = partial(connection.peer.hear, message, response, replied)
-            self._come_home(connection, hear)
+            self._come_home(connection, partial(hear, message, response, replied))
         else:
-            connection.peer.hear(message, response, replied)
+            hear(message, response, replied)
 
     def _come_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
         link = connection.link

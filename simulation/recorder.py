@@ -114,7 +114,7 @@ class Recorder:
             raise SimulationError(f"this run has ended; there can be no {kind.value} in it")
         seq_of_cause = self.seq_of(cause) if type(cause) is Fold else cause
         client = facts.get("client")
-        if client is not None:
+        if client is not None and (client in self._folds or client in self.asleep):
             self.close(client)
         self.recorded = seq = self.recorded + 1
         if not (self._is_kept or self.watchers):
@@ -124,7 +124,7 @@ class Recorder:
         row = Row(
             seq=seq,
             at_ms=at_ms,
-            kind=kind.value,
+            kind=kind._value_,
             cause=seq_of_cause,  # type: ignore[arg-type]
             run=self.run,
             **facts,
