@@ -6,6 +6,8 @@ version is read as the newest one known here, as Kafka reads it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from client.assignors.byte_fields import (
     ByteReader,
     SchemaError,
@@ -37,21 +39,23 @@ _WITH_RACK = 3
 def encode_subscription(subscription: Subscription, version: int = _NEWEST) -> bytes:
     """A member's subscription, topics and owned partitions sorted; older versions say less."""
     version = _known(version)
-    owned = {
-        topic: sorted(numbers) for topic, numbers in by_topic(subscription.owned_partitions).items()
-    }
+    owned = by_topic(subscription.owned_partitions)
     fields = [
         int16_field(version),
-        texts_field(sorted(subscription.topics, key=text_key)),
+        texts_field(_sorted(subscription.topics)),
         bytes_field(subscription.user_data),
     ]
     if version >= _WITH_OWNED_PARTITIONS:
-        fields.append(partitions_field((t, owned[t]) for t in sorted(owned, key=text_key)))
+        fields.append(partitions_field((t, sorted(owned[t])) for t in _sorted(owned)))
     if version >= _WITH_GENERATION:
         fields.append(int32_field(max(subscription.generation_id, UNKNOWN_GENERATION)))
     if version >= _WITH_RACK:
         fields.append(text_field(subscription.rack_id))
     return b"".join(fields)
+
+
+def _sorted(topics: Collection[str]) -> Collection[str]:
+    return topics if len(topics) < 2 else sorted(topics, key=text_key)  # noqa: PLR2004 (a pair)
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Subscription:

@@ -51,6 +51,8 @@ class Leading:
     is_leader: bool = False
     _seen: TopicsSnapshot = TopicsSnapshot(0, {})
     _assigned_for: TopicsSnapshot | None = None
+    #: The view that was asked last for what assignors need to know, and the answer.
+    _known: tuple[ClusterView, Cluster] | None = None
 
     @property
     def has_metadata_changed(self) -> bool:
@@ -142,6 +144,8 @@ class Leading:
 
     def _cluster(self) -> Cluster:
         view = self.metadata.view
+        if self._known is not None and self._known[0] is view:
+            return self._known[1]
         racks = {
             topic: tuple(
                 frozenset(rack for rack in view.racks_of(partition) if rack is not None)
@@ -149,10 +153,12 @@ class Leading:
             )
             for topic in view.topics
         }
-        return Cluster(
+        cluster = Cluster(
             partition_counts={topic: len(view.partitions_of(topic)) for topic in view.topics},
             replica_racks=racks,
         )
+        self._known = view, cluster
+        return cluster
 
     def _snapshot(self) -> TopicsSnapshot:
         view = self.metadata.view

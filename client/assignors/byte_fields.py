@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import repeat
 
 from attrs import define
@@ -12,6 +12,7 @@ from client.assignors.interface import TopicPartition
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
+_unpack_int16, _unpack_int32 = _INT16.unpack_from, _INT32.unpack_from
 
 
 class SchemaError(ValueError):
@@ -36,7 +37,7 @@ def text_field(text: str | None) -> bytes:
     return int16_field(len(encoded)) + encoded
 
 
-def texts_field(texts: Sequence[str]) -> bytes:
+def texts_field(texts: Collection[str]) -> bytes:
     """An array of strings."""
     return int32_field(len(texts)) + b"".join(map(text_field, texts))
 
@@ -74,11 +75,23 @@ class ByteReader:
 
     def int16(self) -> int:
         """The next signed 16-bit number."""
-        return self._number(_INT16)
+        place = self.place
+        try:
+            number: int = _unpack_int16(self.data, place)[0]
+        except struct.error as error:
+            raise self._no_number() from error
+        self.place = place + 2
+        return number
 
     def int32(self) -> int:
         """The next signed 32-bit number."""
-        return self._number(_INT32)
+        place = self.place
+        try:
+            number: int = _unpack_int32(self.data, place)[0]
+        except struct.error as error:
+            raise self._no_number() from error
+        self.place = place + 4
+        return number
 
     def text(self) -> str:
         """The next string, which must not be null."""
@@ -114,14 +127,8 @@ class ByteReader:
             raise SchemaError(f"an array of {count} entries at byte {self.place - 4}")
         return count
 
-    def _number(self, layout: struct.Struct) -> int:
-        try:
-            (number,) = layout.unpack_from(self.data, self.place)
-        except struct.error as error:
-            raise SchemaError(f"no number at byte {self.place} of {len(self.data)}") from error
-        self.place += layout.size
-        assert isinstance(number, int)
-        return number
+    def _no_number(self) -> SchemaError:
+        return SchemaError(f"no number at byte {self.place} of {len(self.data)}")
 
     def _take(self, length: int) -> bytes:
         start, self.place = self.place, self.place + length

@@ -8,6 +8,7 @@ can), and we keep the order of insertion.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from coordinator.java_order import string_hash
@@ -33,15 +34,21 @@ def text_hash(text: str) -> int:
 def partition_hash(partition: tuple[str, int]) -> int:
     """Kafka's `TopicPartition.hashCode()`, as an unsigned 32-bit number."""
     topic, number = partition
-    return (31 * (31 + number) + text_hash(topic)) & 0xFFFFFFFF
+    return (31 * (31 + number) + string_hash(topic)) & 0xFFFFFFFF
 
 
 def put_order(texts: Iterable[str]) -> list[str]:
     """Strings in the order of a HashMap or HashSet to which they were added one by one."""
+    return list(_put_order(tuple(texts)))
+
+
+@lru_cache(maxsize=64)
+def _put_order(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Remembered: a leader asks for the order of its members several times in a row."""
     table: HashTable[str] = HashTable(text_hash)
     for text in texts:
         table.put(text)
-    return list(table)
+    return tuple(table)
 
 
 def compute_order(texts: Iterable[str]) -> list[str]:
