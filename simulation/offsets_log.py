@@ -28,16 +28,14 @@ class OffsetsLog:
         """Take records that say again what is there; they do not count, so none is missed."""
         latest = self._latest
         for record in records:
-            key = _key_of(record)
+            key: Key
+            if type(record) is OffsetRecord:
+                key = (record.group_id, record.topic, record.partition)
+            else:
+                key = (record.group_id, None, -1)
             latest.pop(key, None)
             latest[key] = record
 
     def records(self) -> tuple[Record, ...]:
         """What a broker reads that takes this partition over."""
         return tuple(self._latest.values())
-
-
-def _key_of(record: Record) -> Key:
-    if isinstance(record, OffsetRecord):
-        return record.group_id, record.topic, record.partition
-    return record.group_id, None, -1
