@@ -207,9 +207,12 @@ class ConsumerBook:
         recorder = self.recorder
         fold = recorder.fold(self.name, message.set_by)
         tally = fold.commits if message.is_repeat else fold.beats
-        if tally.count == 0:
+        if tally.count:
+            tally.count += 1
+            tally.last_heard_ms = self.kernel.now_ms
+        else:
             self.begin_fold(fold, message)
-        tally.add(message.sent_ms, self.kernel.now_ms)
+            tally.add(message.sent_ms, self.kernel.now_ms)
         if not recorder.is_folding:
             recorder.close(self.name)
 

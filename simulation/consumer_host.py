@@ -1,7 +1,7 @@
 """What binds a consumer's machine to virtual time, to the network and to the recorder.
 
-What the machine tells in return for an input is carried out in `_let`: requests go on the wire, and
-what the application was given, did and lost is recorded.
+What the machine tells in return for an input goes to `_let`, which carries it out: requests go on
+the wire, and what the application was given, did and lost is recorded.
 """
 
 from __future__ import annotations
@@ -278,24 +278,24 @@ class ConsumerHost(ConsumerBook):
 
     def _let(self, told: tuple[object, ...]) -> None:
         """Carry out what came of letting the machine act."""
-        self.facts()  # The machine may be in another generation from here on.
-        for fact in told:
-            if type(fact) is RecordsReturned:
-                self._expect_after(fact)
-        for fact in told:
-            carry_out = self._ways.get(type(fact))
-            if carry_out is not None:
-                carry_out(fact)
         machine = self.machine
-        if machine is None:
-            return
+        assert machine is not None
+        group = machine.calls.group
+        if group is not None and group.membership.generation is not self._generation:
+            self.facts()  # The machine is somebody else from here on.
+        if told:
+            self._carry_out(told)
+            if self.machine is None:
+                return
         if self._in_hand and machine.calls.polling.is_waiting:
             self._put_down()
         if machine.calls.subscriptions.assigned_partitions is not self._owned:
             self._look_at_ownership()
         if self.is_paused:
             return
-        self._arrange_wake(machine.next_wakeup_ms)
+        at_ms, wake = machine.next_wakeup_ms, self._wake
+        if wake is None or wake[0] != at_ms:
+            self._arrange_wake(at_ms)
         heard = self.last_heard
         if (
             self.after_step is not None
@@ -303,6 +303,15 @@ class ConsumerHost(ConsumerBook):
             and (heard is self.last_beat or heard is self.last_repeat)
         ):
             self.after_step(self)
+
+    def _carry_out(self, told: tuple[object, ...]) -> None:
+        for fact in told:
+            if type(fact) is RecordsReturned:
+                self._expect_after(fact)
+        for fact in told:
+            carry_out = self._ways.get(type(fact))
+            if carry_out is not None:
+                carry_out(fact)
 
     def _on_began(self, fact: ProcessingBegan) -> None:
         self._began_ms = fact.at_ms
@@ -417,11 +426,9 @@ class ConsumerHost(ConsumerBook):
             self.before_touching(self)
 
     def _arrange_wake(self, at_ms: int) -> None:
-        kernel, wake = self.kernel, self._wake
-        if wake is not None:
-            if wake[0] == at_ms:
-                return
-            kernel.cancel(wake)
+        kernel = self.kernel
+        if self._wake is not None:
+            kernel.cancel(self._wake)
         self._wake = turn = (max(at_ms, kernel.now_ms), _CONSUMER, self.name, "", 0)
         kernel.at(turn, self.wake)
 

@@ -90,11 +90,14 @@ class IdleFetches:
             latency_ms,
         )
         connection.idle = idle
+        by_partition, label = self._by_partition, connection.label
         for wanted in message.wanted:
-            waiting = self._by_partition.setdefault((wanted.topic, wanted.partition), {})
-            waiting[connection.label] = connection
+            waiting = by_partition.get((wanted.topic, wanted.partition))
+            if waiting is None:
+                waiting = by_partition[wanted.topic, wanted.partition] = {}
+            waiting[label] = connection
         if self._goes_round(message):
-            self._set_sent(idle, FAR_MS)
+            connection.peer.set_sent(connection.name, request, FAR_MS)
             self.network.let_next_in(connection)
         else:
             idle.is_real = True
@@ -122,7 +125,7 @@ class IdleFetches:
         if not isinstance(idle, IdleFetch) or idle.is_real:
             return
         now_ms = self.kernel.now_ms
-        self._set_sent(idle, idle.sent_ms(now_ms))
+        connection.peer.set_sent(connection.name, idle.message.request, idle.sent_ms(now_ms))
         idle.at_ms = max(idle.began_ms(now_ms), idle.ready_ms(now_ms) - idle.wait_ms)
         if now_ms > idle.began_ms(now_ms) + idle.wait_ms:
             idle.at_ms = idle.ready_ms(now_ms)
@@ -214,7 +217,8 @@ class IdleFetches:
         if broker.answer_parked(idle.message, at_last=at_last):
             self._leave(connection, idle)
             if not idle.is_real:
-                self._set_sent(idle, idle.sent_ms(now_ms))
+                request, sent_ms = idle.message.request, idle.sent_ms(now_ms)
+                connection.peer.set_sent(connection.name, request, sent_ms)
         else:
             connection.idle = idle
             self._arrange_look(connection, idle)
@@ -233,7 +237,3 @@ class IdleFetches:
             waiting = self._by_partition[wanted.topic, wanted.partition]
             if waiting.get(label) is connection:
                 del waiting[label]
-
-    def _set_sent(self, idle: IdleFetch, sent_ms: int) -> None:
-        connection = idle.message.connection
-        connection.peer.set_sent(connection.name, idle.message.request, sent_ms)

@@ -64,7 +64,10 @@ class PartitionLog:
 
     def grows_beyond_ms(self, offset: int, now_ms: int) -> int | None:
         """When the log gains a record at or beyond `offset`, as far as is known now."""
-        return self._growths[-1].reached_ms(max(self.end_at(now_ms), offset) + 1)
+        last = self._growths[-1]
+        if last.count == 0 and last.at_ms <= now_ms:
+            return None
+        return last.reached_ms(max(self.end_at(now_ms), offset) + 1)
 
     def written_ms(self, offset: int) -> int | None:
         """When the record of this offset was appended; None if it has not been."""

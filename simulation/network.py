@@ -316,7 +316,7 @@ class Network:
     def let_next_in(self, connection: Connection) -> None:
         """The broker is done with a request: on to the next."""
         connection.handled = None
-        if connection.is_letting_in:
+        if connection.is_letting_in or not connection.waiting:
             return  # A line of hundreds is taken one by one, not each from within the one before.
         connection.is_letting_in = True
         broker = self.brokers[connection.link.broker]
@@ -333,10 +333,9 @@ class Network:
         connection = message.connection
         turn = self._turn_home(connection)
         self.kernel.at(turn, partial(self._bring_home, message, response, replied))
+        connection.handled = None
         if connection.waiting:
             self.let_next_in(connection)
-        else:
-            connection.handled = None
 
     def _turn_home(self, connection: Connection) -> PlainTurn:
         """When what is sent to a client now arrives there."""
