@@ -26,6 +26,8 @@ from coordinator.protocol import JoinGroupResponse, SyncGroupRequestAssignment
 
 #: These assign only topics that were subscribed, so nothing new can come from them.
 _ASSIGN_FROM_SUBSCRIBED = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
+#: The racks of a partition where racks do not matter.
+_ANYWHERE: frozenset[str | None] = frozenset()
 
 
 @frozen
@@ -161,20 +163,18 @@ class Leading:
         return cluster
 
     def _snapshot(self) -> TopicsSnapshot:
-        view = self.metadata.view
-        racks: dict[str, list[frozenset[str | None]]] = {
-            topic: [] for topic in self.subscriptions.metadata_topics
-        }
+        view, version = self.metadata.view, self.metadata.update_version
+        watched = self.subscriptions.metadata_topics
+        if not self.client_rack:
+            counts = {topic: (_ANYWHERE,) * len(view.partitions_of(topic)) for topic in watched}
+            return TopicsSnapshot(version, counts)
+        racks: dict[str, list[frozenset[str | None]]] = {topic: [] for topic in watched}
         # Kafka lists partitions in the order of a map made for all of them, so with racks a
         # change in the number of all partitions can look like a change of each topic.
         for partition, known in sized(view.partitions).items():
             if partition.topic in racks:
-                where = view.racks_of(known) if self.client_rack else frozenset[str | None]()
-                racks[partition.topic].append(where)
-        return TopicsSnapshot(
-            self.metadata.update_version,
-            {topic: tuple(found) for topic, found in racks.items()},
-        )
+                racks[partition.topic].append(view.racks_of(known))
+        return TopicsSnapshot(version, {topic: tuple(found) for topic, found in racks.items()})
 
 
 def _refuse_moves_of_owned(

@@ -7,10 +7,13 @@ a million of them cost no more than ten.
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 
 from attrs import frozen
 
+from client.cluster import PartitionMetadata
 from client.errors import AnyError
+from client.partitions import TopicPartition
 from coordinator.errors import ErrorCode
 from coordinator.protocol import (
     INVALID_OFFSET,
@@ -96,6 +99,25 @@ class MetadataResponseTopic:
     is_internal: bool = False
     partitions: tuple[MetadataResponsePartition, ...] = ()
     error_code: AnyError = ErrorCode.NONE
+
+    @cached_property
+    def told(self) -> tuple[PartitionMetadata, ...]:
+        """The partitions as a consumer keeps them; all who hear this answer share them."""
+        return tuple(
+            PartitionMetadata(
+                partition=TopicPartition(self.name, found.partition_index),
+                leader_id=None if found.leader_id < 0 else found.leader_id,
+                leader_epoch=_epoch(found.leader_epoch),
+                replica_ids=found.replica_nodes,
+                offline_replica_ids=found.offline_replicas,
+                error=found.error_code,
+            )
+            for found in self.partitions
+        )
+
+
+def _epoch(epoch: int) -> int | None:
+    return None if epoch == NO_PARTITION_LEADER_EPOCH else epoch
 
 
 @quickly_made

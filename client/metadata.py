@@ -18,12 +18,12 @@ from client.errors import (
     TopicAuthorizationException,
     is_stale_metadata,
 )
-from client.messages import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
+from client.messages import MetadataResponse, MetadataResponseTopic
 from client.partitions import BrokerNode, LeaderAndEpoch, TopicPartition, broker_node
 from client.subscription import SubscriptionState
 from client.timers import LONG_AGO
 from coordinator.errors import ErrorCode
-from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
+from coordinator.protocol import ZERO_TOPIC_ID
 
 
 @frozen
@@ -227,11 +227,11 @@ class ConsumerMetadata:
         retained = [topic for topic in reply.topics if self._retains(topic.name, topic.is_internal)]
         for topic in retained:
             if topic.error_code is ErrorCode.NONE:
-                for found in topic.partitions:
-                    latest = self._latest(topic, found)
+                for told in topic.told:
+                    latest = self._latest(topic, told)
                     if latest is not None:
                         partitions[latest.partition] = latest
-                    if is_stale_metadata(found.error_code):
+                    if told.error is not ErrorCode.NONE and is_stale_metadata(told.error):
                         self.request_update()
             elif is_stale_metadata(topic.error_code):
                 self.request_update()
@@ -252,19 +252,10 @@ class ConsumerMetadata:
         )
 
     def _latest(
-        self, topic: MetadataResponseTopic, found: MetadataResponsePartition
+        self, topic: MetadataResponseTopic, told: PartitionMetadata
     ) -> PartitionMetadata | None:
         """The newer of what the answer says and what is known, by leader epoch."""
-        partition = TopicPartition(topic.name, found.partition_index)
-        epoch = None if found.leader_epoch == NO_PARTITION_LEADER_EPOCH else found.leader_epoch
-        told = PartitionMetadata(
-            partition=partition,
-            leader_id=None if found.leader_id < 0 else found.leader_id,
-            leader_epoch=epoch,
-            replica_ids=found.replica_nodes,
-            offline_replica_ids=found.offline_replicas,
-            error=found.error_code,
-        )
+        partition, epoch = told.partition, told.leader_epoch
         if epoch is None:
             self._last_seen_epochs.pop(partition, None)
             self._equivalent_responses = 0
