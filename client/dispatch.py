@@ -135,16 +135,22 @@ class ConsumerNetworkClient:
         Passes that would do nothing are not made; neither is, for a caller that only comes back,
         one whose wait would end at once because of a wake-up.
         """
-        if self._is_idle(timer.current_ms):
-            is_waiting = timer.current_ms < timer.deadline_ms and (
-                should_block is None or should_block()
-            )
-            if comes_back or not is_waiting:
+        if not self._is_idle(timer.current_ms):
+            await self._begin_pass()
+            timeout_ms = self._timeout_ms(timer, should_block)
+        elif timer.current_ms < timer.deadline_ms and (should_block is None or should_block()):
+            if comes_back:
                 self.network.channels.is_woken = False
-            if not is_waiting and not self.threads.is_spinning():
+            elif self._is_over_at_once(timer):
+                return
+            timeout_ms = self._patience_ms(timer)
+        else:
+            self.network.channels.is_woken = False
+            if not self.threads.is_spinning():
                 timer.update()
                 return
-        await self._pass(timer, should_block, wakeups=wakeups)
+            timeout_ms = 0
+        await self._end_pass(timer, timeout_ms, wakeups=wakeups)
 
     async def poll_no_wakeup(self) -> None:
         """Make one pass without waiting and without looking for wakeups."""
@@ -152,7 +158,11 @@ class ConsumerNetworkClient:
             self.network.channels.is_woken = False
             if not self.threads.is_spinning():
                 return
-        await self._pass(self.clock.timer(0), None, wakeups=False)
+        timer = self.clock.timer(0)
+        await self._begin_pass()
+        if self._unsent:
+            self._try_send(timer.current_ms)
+        await self._end_pass(timer, 0, wakeups=False)
 
     async def poll_until_done(
         self, future: RequestFuture[Any], timer: Timer, *, wakeups: bool = True
@@ -215,14 +225,33 @@ class ConsumerNetworkClient:
             and not self.threads.has_due_heartbeat
         )
 
-    async def _pass(self, timer: Timer, should_block: ShouldBlock | None, *, wakeups: bool) -> None:
+    def _is_over_at_once(self, timer: Timer) -> bool:
+        """Make a pass that would wait, but finds nothing to do and was woken; whether it is over.
+
+        While metadata is not fresh, whoever asks how long it will be makes a draw.
+        """
+        channels = self.network.channels
+        if not channels.is_woken or timer.current_ms >= self.metadata.fresh_until_ms:
+            return False
+        if self.threads.is_spinning():
+            return False
         self.passes += 1
-        network, unsent = self.network, self._unsent
-        if network.ended:
+        channels.receive()
+        timer.update()
+        return True
+
+    async def _begin_pass(self) -> None:
+        """Do what is left from before."""
+        if self.network.ended:
             await self._tell_ends()
         if self._pending_disconnects:
             self._handle_pending_disconnects()
-        await network.poll(self._timeout_ms(timer, should_block), timer.current_ms)
+
+    async def _end_pass(self, timer: Timer, timeout_ms: int, *, wakeups: bool) -> None:
+        """Wait at most so long for news, and handle them."""
+        self.passes += 1
+        network, unsent = self.network, self._unsent
+        await network.poll(timeout_ms, timer.current_ms)
         timer.update()
         if unsent:
             self._check_disconnects()
@@ -274,14 +303,16 @@ class ConsumerNetworkClient:
     def _timeout_ms(self, timer: Timer, should_block: ShouldBlock | None) -> int:
         """Send what can be sent; say how long to wait for news."""
         delay_ms = self._try_send(timer.current_ms) if self._unsent else self._delay_ms_max
-        remaining_ms = timer.deadline_ms - timer.current_ms
-        if remaining_ms <= 0 or self.network.ended:
+        if self.network.ended or not (should_block is None or should_block()):
             return 0
-        if should_block is not None and not should_block():
-            return 0
+        return min(delay_ms, self._patience_ms(timer))
+
+    def _patience_ms(self, timer: Timer) -> int:
+        """How long to wait for news while there is nothing to send."""
+        wait_ms = min(timer.deadline_ms - timer.current_ms, self._delay_ms_max)
         if self.network.in_flight_count == 0:
-            delay_ms = min(delay_ms, self.config.retry_backoff_ms)
-        return min(remaining_ms, delay_ms)
+            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
+        return max(wait_ms, 0)
 
     def _try_send(self, now_ms: int) -> int:
         """Send what can be sent; say after how long more might be."""

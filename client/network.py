@@ -155,7 +155,9 @@ class NetworkClient:
         return not (
             self._aborted
             or self.channels.news
-            or self._may_give_up()
+            or self.clock.now_ms >= self._overdue_from_ms
+            or self.states.connecting_count
+            or self._metadata_attempt_start_ms is not None
             or (now_ms >= self.metadata.fresh_until_ms and self._is_metadata_due(now_ms))
         )
 
