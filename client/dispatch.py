@@ -216,13 +216,22 @@ class ConsumerNetworkClient:
 
     # --- inside a pass ----------------------------------------------------------------------------
 
+    def makes_idle_pass(self) -> bool:
+        """Make a pass of a heartbeat thread's, if it does nothing; whether it did nothing."""
+        if not self._finds_nothing(self.clock.now_ms):
+            return False
+        self.network.channels.is_woken = False
+        return True
+
     def _is_idle(self, now_ms: int) -> bool:
         """Whether a pass that does not wait would do nothing at all."""
+        return self._finds_nothing(now_ms) and not self.threads.has_due_heartbeat
+
+    def _finds_nothing(self, now_ms: int) -> bool:
         return (
             not (self._unsent or self.network.ended or self._pending_disconnects or self._wakeup)
             and self.network.is_idle(now_ms)
             and not self.metadata.has_error
-            and not self.threads.has_due_heartbeat
         )
 
     def _is_over_at_once(self, timer: Timer) -> bool:

@@ -115,7 +115,7 @@ class HeartbeatThread:
 
     def start(self) -> None:
         """Begin, disabled."""
-        self.turns = self.membership.threads.start_heartbeat(self.run())
+        self.turns = self.membership.threads.start_heartbeat(self.run(), self.idle_until_ms)
 
     def enable(self) -> None:
         """A new generation has begun: beat for it."""
@@ -168,6 +168,24 @@ class HeartbeatThread:
                 coordinator, membership.requests.heartbeat(), on_reply, self.lose
             )
         return None
+
+    def idle_until_ms(self) -> int | None:
+        """Until when it would wait after a turn that does nothing now; None if it would do more."""
+        membership = self.membership
+        heartbeat, now_ms = membership.heartbeat, membership.clock.now_ms
+        backoff_ms = membership.config.retry_backoff_ms
+        if (
+            not self.is_beating
+            or backoff_ms == 0
+            or membership.state.has_not_joined
+            or heartbeat.is_due(now_ms)
+            or now_ms >= heartbeat.session_ends_ms
+            or now_ms >= heartbeat.poll_ends_ms
+            or not membership.client.makes_idle_pass()
+            or membership.discovery.is_unknown()
+        ):
+            return None
+        return now_ms + backoff_ms
 
     @property
     def is_beating(self) -> bool:

@@ -38,6 +38,8 @@ class HeartbeatTurns:
     coroutine: Coroutine[Wait, None, None]
     deadline_ms: int
     order: int
+    #: Until when it would wait again after a turn that finds nothing to do; None if it would not.
+    idle_until_ms: Callable[[], int | None]
     has_started: bool = False
     has_ended: bool = False
     is_notified: bool = False
@@ -185,10 +187,12 @@ class Threads:
 
     # --- heartbeat threads ------------------------------------------------------------------------
 
-    def start_heartbeat(self, coroutine: Coroutine[Wait, None, None]) -> HeartbeatTurns:
+    def start_heartbeat(
+        self, coroutine: Coroutine[Wait, None, None], idle_until_ms: Callable[[], int | None]
+    ) -> HeartbeatTurns:
         """Start a heartbeat thread; its first turn is due now."""
         self._order += 1
-        beat = HeartbeatTurns(coroutine, self.clock.now_ms, self._order)
+        beat = HeartbeatTurns(coroutine, self.clock.now_ms, self._order, idle_until_ms)
         self._beats.append(beat)
         return beat
 
@@ -228,7 +232,7 @@ class Threads:
         if self._running_beat is not None or self._lock_depth > 0:
             return
         while (beat := self._due_beat()) is not None:
-            self._run_beat(beat)
+            self._give_turn(beat)
 
     def join(self, beat: HeartbeatTurns) -> None:
         """Let a heartbeat thread that was told to close come to its end."""
@@ -252,6 +256,14 @@ class Threads:
             if is_due and (first is None or beat.order < first.order):
                 first = beat
         return first
+
+    def _give_turn(self, beat: HeartbeatTurns) -> None:
+        """Run a heartbeat thread, unless it would only find nothing to do."""
+        until_ms = beat.idle_until_ms() if beat.has_started else None
+        if until_ms is None:
+            self._run_beat(beat)
+        else:
+            self.take_turn(beat, until_ms)
 
     def _run_beat(self, beat: HeartbeatTurns) -> None:
         self.count_turn()
@@ -285,7 +297,7 @@ class Threads:
             beat = self._due_beat()
             if beat is None:
                 return
-            self._run_beat(beat)
+            self._give_turn(beat)
 
     def advance(self, to_ms: int) -> None:
         """Move the clock; everything due on the way happens at its own time."""
