@@ -89,8 +89,11 @@ class GroupClient:
         """How long a poll may wait before it has to look at the group again."""
         heartbeat_ms = self.membership.time_to_next_heartbeat_ms(now_ms)
         wait_ms = NEVER if heartbeat_ms is None else heartbeat_ms
-        if self.commits.is_auto_commit:
-            wait_ms = min(wait_ms, self.commits.auto_commit_timer.remaining_ms)
+        if self.client.config.enable_auto_commit:
+            timer = self.commits.auto_commit_timer
+            left_ms = max(0, timer.deadline_ms - timer.current_ms)
+            if left_ms < wait_ms:
+                return left_ms
         return wait_ms
 
     async def close(self, timer: Timer, operation: str) -> None:

@@ -44,9 +44,12 @@ class Heartbeat:
         self._current_ms = self.clock.now_ms
         self.reset_timeouts()
 
-    def polled(self, now_ms: int) -> None:
-        """The application polls."""
-        self.poll_ends_ms = self._update(now_ms) + self.config.max_poll_interval_ms
+    def polled(self, now_ms: int) -> bool:
+        """The application polls; whether the next heartbeat should leave."""
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
+        self.poll_ends_ms = self._current_ms + self.config.max_poll_interval_ms
+        return self._current_ms >= self.beat_at_ms
 
     def polled_every(self, timeout_ms: int, now_ms: int) -> None:
         """Polls have ended and begun since the last that was told, each after its time-out."""
@@ -86,7 +89,10 @@ class Heartbeat:
 
     def time_to_next_ms(self, now_ms: int) -> int:
         """How long until the next heartbeat is due."""
-        return max(0, self.beat_at_ms - self._update(now_ms))
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
+        left_ms = self.beat_at_ms - self._current_ms
+        return max(0, left_ms)
 
     def session_expired(self, now_ms: int) -> bool:
         """Whether the coordinator has been silent for a whole session."""
@@ -145,7 +151,7 @@ class HeartbeatThread:
         heartbeat = membership.heartbeat
         if not self.is_enabled:
             return NEVER
-        if membership.state.has_not_joined or self.failure is not None:
+        if not membership.has_joined or self.failure is not None:
             self.is_enabled = False
             return None
         await membership.client.poll_no_wakeup()
@@ -177,7 +183,7 @@ class HeartbeatThread:
         if (
             not self.is_beating
             or backoff_ms == 0
-            or membership.state.has_not_joined
+            or not membership.has_joined
             or heartbeat.is_due(now_ms)
             or now_ms >= heartbeat.session_ends_ms
             or now_ms >= heartbeat.poll_ends_ms

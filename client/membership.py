@@ -98,6 +98,8 @@ class Membership:
     heartbeat_thread: HeartbeatThread | None = None
     requests: GroupRequests = field(init=False)
     rebalancing: Rebalancing = field(init=False)
+    #: Whether there is a generation to send heartbeats for.
+    has_joined: bool = field(default=False, init=False)
     _state: MemberState = MemberState.UNJOINED
 
     # --- state ------------------------------------------------------------------------------------
@@ -111,6 +113,7 @@ class Membership:
         """Change the state; the one place that does."""
         assert state in MEMBER_MOVES[self._state], (self._state, state)
         self._state = state
+        self.has_joined = state.has_joined
 
     @property
     def generation_if_stable(self) -> Generation | None:
@@ -147,16 +150,16 @@ class Membership:
         if thread.failure is not None:
             self.heartbeat_thread = None
             raise thread.failure
-        if self.heartbeat.is_due(now_ms):
+        if self.heartbeat.polled(now_ms):
             self.threads.notify()
-        self.heartbeat.polled(now_ms)
 
     def time_to_next_heartbeat_ms(self, now_ms: int) -> int | None:
         """How long until the next heartbeat is due; None while there is none to send."""
-        if self._state.has_not_joined:
+        if not self.has_joined:
             return None
-        if self.heartbeat_thread is not None and self.heartbeat_thread.failure is not None:
-            raise self.heartbeat_thread.failure
+        thread = self.heartbeat_thread
+        if thread is not None and thread.failure is not None:
+            raise thread.failure
         return self.heartbeat.time_to_next_ms(now_ms)
 
     # --- joining ----------------------------------------------------------------------------------

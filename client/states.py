@@ -18,9 +18,9 @@ class MemberState(Enum):
     STABLE = "Stable"
 
     @property
-    def has_not_joined(self) -> bool:
-        """Whether there is no generation to send heartbeats for."""
-        return self in (MemberState.UNJOINED, MemberState.PREPARING_REBALANCE)
+    def has_joined(self) -> bool:
+        """Whether there is a generation to send heartbeats for."""
+        return self in (MemberState.COMPLETING_REBALANCE, MemberState.STABLE)
 
     @property
     def is_rebalancing(self) -> bool:

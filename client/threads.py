@@ -98,22 +98,19 @@ class Threads:
     @property
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
-        if not self._stalls:
-            return self._next_due_ms
-        now_ms = self.clock.now_ms
-        if (resumes_ms := self._runs_from(now_ms)) > now_ms:
-            return resumes_ms  # What has come in the meantime is looked at then.
-        return self._runs_from(self._next_due_ms)
-
-    @property
-    def _next_due_ms(self) -> int:
-        at_ms = NEVER if self._wait is None else self._wait.deadline_ms
+        wait = self._wait
+        at_ms = NEVER if wait is None else wait.deadline_ms
         if self._application is None or not self._wait_is_locked:
             for beat in self._beats:
                 beat_ms = self.clock.now_ms if beat.is_notified else beat.deadline_ms
                 if beat_ms < at_ms:
                     at_ms = beat_ms
-        return at_ms
+        if not self._stalls:
+            return at_ms
+        now_ms = self.clock.now_ms
+        if (resumes_ms := self._runs_from(now_ms)) > now_ms:
+            return resumes_ms  # What has come in the meantime is looked at then.
+        return self._runs_from(at_ms)
 
     @property
     def has_stalls(self) -> bool:

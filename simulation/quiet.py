@@ -82,6 +82,8 @@ class Lulls:
         if machine is None or group is None or not _is_blocked(host, machine, connection):
             return None
         broker = self.stage.brokers[connection.link.broker]
+        if not self._is_settled(host, group, broker):
+            return None
         round_trip_ms = 2 * connection.link.present_law.longest_ms
         commit = host.last_repeat
         owns_nothing = not machine.calls.subscriptions.assigned_partitions
@@ -94,7 +96,6 @@ class Lulls:
         if not (
             has_time_between(host.role.config, round_trip_ms)
             and hears_in_time(host)
-            and self._is_settled(host, group, broker)
             and _is_latest(beat, group, machine)
             and self._is_wire_empty(host, machine, beat)
             and self._knows_the_cluster(host, machine, group)
@@ -117,12 +118,13 @@ class Lulls:
 
     def _is_settled(self, host: ConsumerHost, group: GroupClient, broker: Broker) -> bool:
         membership = group.membership
+        if membership.state is not MemberState.STABLE or membership.rejoin_needed:
+            return False
         found = self.stage.group(host.role.group)
         if found is None or found.state is not GroupState.STABLE or not broker.is_up:
             return False
         return (
             self.stage.coordinator_of(host.role.group) is broker
-            and membership.state is MemberState.STABLE
             and membership.generation.generation_id == found.generation_id
             and membership.generation.member_id in found.members
             and not group.rebalancing.is_rejoin_needed_or_pending()
