@@ -65,7 +65,7 @@ class Committed:
 
     async def initialize_positions(self, timer: Timer) -> bool:
         """Give committed positions to partitions that have none; False if time ran out."""
-        wanted = self.subscriptions.where(lambda state: state.should_initialize)
+        wanted = self.subscriptions.initializing()
         offsets = await self.fetch(wanted, timer)
         if offsets is None:
             return False

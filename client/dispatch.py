@@ -262,7 +262,7 @@ class ConsumerNetworkClient:
         network, unsent = self.network, self._unsent
         await network.poll(timeout_ms, timer.current_ms)
         timer.update()
-        if unsent:
+        if unsent and (self._wakeup or any(unsent.values())):
             self._check_disconnects()
         if wakeups and self._wakeup:
             self.maybe_trigger_wakeup()

@@ -35,7 +35,8 @@ class RequestFuture(Generic[T]):
     @property
     def value(self) -> T:
         """What the request brought; only to be asked of a future that succeeded."""
-        assert self.succeeded
+        assert self.is_done
+        assert self.error is None
         return self._value  # type: ignore[return-value]  # set by complete, whatever T is
 
     @property
@@ -88,9 +89,10 @@ class RequestFuture(Generic[T]):
 
     def _fire(self) -> Told:
         """Tell one after the other, as far as that goes without waiting."""
+        value: T = self._value  # type: ignore[assignment]  # set by complete, whatever T is
         while self._listeners:
             good, bad = self._listeners.pop(0)
-            told = good(self.value) if self.error is None else bad(self.error)
+            told = good(value) if self.error is None else bad(self.error)
             if told is not None:
                 return self._go_on_after(told) if self._listeners else told
         return None

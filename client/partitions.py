@@ -47,8 +47,7 @@ class BrokerNode:
     rack: str | None = None
 
 
-@frozen
-class LeaderAndEpoch:
+class LeaderAndEpoch(NamedTuple):
     """Who leads a partition and since which epoch, each as far as known."""
 
     leader: BrokerNode | None = None

@@ -93,6 +93,8 @@ class Positions:
             raise error
         now_ms = self.client.clock.now_ms
         waiting = self._waiting(FetchState.AWAIT_RESET, now_ms)
+        if not waiting:
+            return
         strategies: dict[TopicPartition, ResetStrategy] = {}
         for partition in waiting:
             strategy = self.subscriptions.state(partition).reset_strategy
@@ -144,6 +146,8 @@ class Positions:
             return
         now_ms = self.client.clock.now_ms
         waiting = self._waiting(FetchState.AWAIT_VALIDATION, now_ms)
+        if not waiting:
+            return
         by_node: dict[BrokerNode, dict[TopicPartition, FetchPosition]] = {}
         for partition in filled(dict.fromkeys(waiting)):
             position = self.subscriptions.state(partition).position

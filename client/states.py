@@ -12,6 +12,9 @@ from enum import Enum
 class MemberState(Enum):
     """Where a consumer stands with its group."""
 
+    # The hash of an enumeration is that of a name; these are looked up too often for that.
+    __hash__ = object.__hash__
+
     UNJOINED = "Unjoined"
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
@@ -30,6 +33,8 @@ class MemberState(Enum):
 
 class FetchState(Enum):
     """How far an assigned partition is from being read."""
+
+    __hash__ = object.__hash__
 
     INITIALIZING = "Initializing"
     FETCHING = "Fetching"

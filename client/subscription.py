@@ -38,7 +38,10 @@ class SubscriptionType(Enum):
 
 
 # To name a member of an enumeration costs as much as a call, and these are asked in every poll.
-_FETCHING = FetchState.FETCHING
+_INITIALIZING, _FETCHING = FetchState.INITIALIZING, FetchState.FETCHING
+_AWAIT_VALIDATION = FetchState.AWAIT_VALIDATION
+#: The states in which a partition has a position.
+_WITH_POSITION = tuple(state for state in FetchState if state.requires_position)
 _AUTO_TOPICS = SubscriptionType.AUTO_TOPICS
 _AUTO_PATTERN = SubscriptionType.AUTO_PATTERN
 
@@ -80,18 +83,13 @@ class PartitionState:
             self.fetch_state is _FETCHING and not self.is_paused and not self.is_pending_revocation
         )
 
-    @property
-    def should_initialize(self) -> bool:
-        """Whether a committed offset is to be looked up."""
-        return self.fetch_state is FetchState.INITIALIZING and not self.is_pending_revocation
-
     def is_backing_off(self, now_ms: int) -> bool:
         """Whether the next reset or validation has to wait."""
         return self.next_retry_ms is not None and now_ms < self.next_retry_ms
 
     def seek_validated(self, position: FetchPosition) -> None:
         """Read on from there."""
-        if self._move_to(FetchState.FETCHING, position):
+        if self._move_to(_FETCHING, position):
             self.reset_strategy = None
 
     def seek_unvalidated(self, position: FetchPosition) -> None:
@@ -139,15 +137,15 @@ class PartitionState:
 
     def _validate(self, position: FetchPosition) -> None:
         if position.offset_epoch is not None and position.current_leader.epoch is not None:
-            self._move_to(FetchState.AWAIT_VALIDATION, position)
+            self._move_to(_AWAIT_VALIDATION, position)
         else:
-            self._move_to(FetchState.FETCHING, position)
+            self._move_to(_FETCHING, position)
 
     def _move_to(self, state: FetchState, position: FetchPosition | None) -> bool:
         if state not in FETCH_MOVES[self.fetch_state]:
             return False
         self.fetch_state = state
-        self.position = position if state.requires_position else None
+        self.position = position if state in _WITH_POSITION else None
         self.next_retry_ms = None
         return True
 
@@ -319,6 +317,14 @@ class SubscriptionState:
         """The owned partitions of which something holds."""
         return [partition for partition, state in self._assignment.items() if holds(state)]
 
+    def initializing(self) -> list[TopicPartition]:
+        """The owned partitions whose committed offset is to be looked up."""
+        return [
+            partition
+            for partition, state in self._assignment.items()
+            if state.fetch_state is _INITIALIZING and not state.is_pending_revocation
+        ]
+
     def mark_pending_revocation(self) -> None:
         """Stop reading everything: it is about to be given up."""
         for state in self._assignment.values():
@@ -391,8 +397,10 @@ class SubscriptionState:
 
     def reset_initializing_positions(self) -> None:
         """Give up on committed offsets and follow the reset policy."""
-        without = self.where(lambda state: state.should_initialize)
-        if without and not self.has_default_reset_policy:
+        without = self.initializing()
+        if not without:
+            return
+        if not self.has_default_reset_policy:
             raise NoOffsetForPartitionException(
                 f"no offset and no reset policy for {', '.join(map(str, without))}"
             )
