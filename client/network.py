@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from attrs import define, field, frozen
 
@@ -29,8 +30,7 @@ MAX_IN_FLIGHT_PER_CONNECTION = 100
 _NETWORK = WaitKind.NETWORK
 
 
-@frozen(kw_only=True)
-class RequestSent:
+class RequestSent(NamedTuple):
     """A request left on a connection; `lost`: into one that the broker had closed already."""
 
     at_ms: int
