@@ -59,7 +59,9 @@ class Heartbeat:
 
     def sent(self, now_ms: int) -> None:
         """A heartbeat leaves; the next is due an interval later, answer or not."""
-        self.beat_at_ms = self._update(now_ms) + self.config.heartbeat_interval_ms
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
+        self.beat_at_ms = self._current_ms + self.config.heartbeat_interval_ms
 
     def received(self) -> None:
         """A heartbeat was answered well."""

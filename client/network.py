@@ -367,8 +367,12 @@ class NetworkClient:
         return (
             self.states.is_ready(connection)
             and self.channels.is_usable(connection)
-            and len(self._in_flight.get(connection, ())) < MAX_IN_FLIGHT_PER_CONNECTION
+            and self.has_room(connection)
         )
+
+    def has_room(self, connection: str) -> bool:
+        """Whether a connection carries fewer unanswered requests than it may."""
+        return len(self._in_flight.get(connection, ())) < MAX_IN_FLIGHT_PER_CONNECTION
 
     def _connect(self, node: BrokerNode, now_ms: int) -> None:
         connection = node.connection

@@ -43,33 +43,30 @@ class Rest:
         wait = self.threads.application_wait
         if wait is None or wait.deadline_ms != now_ms or not self._is_calm(wait, now_ms):
             return False
-        heartbeat, turns = self.group.membership.heartbeat, self._turns
-        assert turns is not None
-        is_beat_due = heartbeat.beat_at_ms <= now_ms
+        is_beat_due = self.group.membership.heartbeat.beat_at_ms <= now_ms
         if self.group.commits.is_due(now_ms):
             if is_beat_due or not self._can_commit:
                 return False
             self._send_commit(now_ms)
         elif is_beat_due:
-            is_turn = turns.is_notified or turns.deadline_ms <= now_ms
-            if not is_turn or now_ms >= min(heartbeat.session_ends_ms, heartbeat.poll_ends_ms):
+            if not (self._is_turn(now_ms) and self._can_beat):
                 return False
             self._send_beat(now_ms)
-        self._wait_on(wait, turns, now_ms)
+        self._wait_on(wait, now_ms)
         return True
 
     def hear(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
         """Take an answer, if it is the good one to what was sent at rest; whether it was."""
-        wait = self.threads.application_wait
-        if wait is None or not self.threads.clock.now_ms <= now_ms < wait.deadline_ms:
-            return False
         sent = self._answered_by(reply)
         if sent is None or (to is not None and to is not sent.request):
             return False
-        network = self.polling.client.network
+        threads, network = self.threads, self.polling.client.network
+        wait = threads.application_wait
+        if wait is None or not threads.clock.now_ms <= now_ms < wait.deadline_ms:
+            return False
         if not network.is_next_to_end(connection, sent) or not self._is_calm(wait, now_ms):
             return False
-        self.threads.clock.now_ms = now_ms
+        threads.clock.now_ms = now_ms
         network.end_answered(connection)
         if sent is self._beat:
             self._beat = None
@@ -77,8 +74,7 @@ class Rest:
         else:
             self._commit = None
             self._take_commit(sent, reply)
-        assert self._turns is not None
-        self._wait_on(wait, self._turns, now_ms)
+        self._wait_on(wait, now_ms)
         return True
 
     def _answered_by(self, reply: object) -> ClientRequest | None:
@@ -95,13 +91,18 @@ class Rest:
         """Whether it is at rest in this wait, and only heartbeats and commits can be due."""
         if wait is not self._wait and not self._is_found_at_rest(wait):
             return False
-        polling = self.polling
-        return (
-            now_ms < polling.ends_ms
-            and not self.group.membership.rejoin_needed
-            and not self.threads.has_stalls
-            and polling.client.network.is_in_time(now_ms)
-        )
+        if self.threads.stalls or self.group.membership.rejoin_needed:
+            return False
+        heartbeat, polling = self.group.membership.heartbeat, self.polling
+        if now_ms >= heartbeat.session_ends_ms or now_ms >= heartbeat.poll_ends_ms:
+            return False  # The heartbeat thread acts on that with its next turn.
+        return polling.client.network.is_in_time(now_ms) and now_ms < polling.ends_ms
+
+    def _is_turn(self, now_ms: int) -> bool:
+        """Whether the heartbeat thread has a turn after a pass now."""
+        turns = self._turns
+        assert turns is not None
+        return turns.is_notified or turns.deadline_ms <= now_ms
 
     def _is_found_at_rest(self, wait: Wait) -> bool:
         """Whether nothing is left to do in this wait; if so, that is remembered."""
@@ -125,6 +126,13 @@ class Rest:
         return is_at_rest
 
     # --- what it does there -----------------------------------------------------------------------
+
+    @property
+    def _can_beat(self) -> bool:
+        """Whether the coordinator has not left too much unanswered."""
+        coordinator = self.group.membership.discovery.coordinator
+        assert coordinator is not None
+        return self.polling.client.network.has_room(coordinator.connection)
 
     def _send_beat(self, now_ms: int) -> None:
         membership, network = self.group.membership, self.polling.client.network
@@ -169,22 +177,22 @@ class Rest:
         _run(self.group.commits.run_callbacks())
         self.polling.note_look(now_ms)
 
-    def _wait_on(self, wait: Wait, turns: HeartbeatTurns, now_ms: int) -> None:
+    def _wait_on(self, wait: Wait, now_ms: int) -> None:
         """Go on waiting as after a pass and a look round that find nothing more to do."""
-        group, threads = self.group, self.threads
+        membership, threads, turns = self.group.membership, self.threads, self._turns
+        assert turns is not None
         threads.clock.now_ms = now_ms
-        heartbeat, commits = group.membership.heartbeat, group.commits
         if turns.is_notified or turns.deadline_ms <= now_ms:
-            threads.take_turn(turns, now_ms + group.membership.config.retry_backoff_ms)
-        heartbeat.polled(now_ms)
-        until_ms = min(
-            heartbeat.beat_at_ms, self.polling.ends_ms, self.polling.client.note_rest(now_ms)
-        )
-        timer = commits.auto_commit_timer
+            threads.take_turn(turns, now_ms + membership.config.retry_backoff_ms)
+        membership.heartbeat.polled(now_ms)
+        until_ms = self.polling.client.note_rest(now_ms)
+        if membership.heartbeat.beat_at_ms < until_ms:
+            until_ms = membership.heartbeat.beat_at_ms
+        timer = self.group.commits.auto_commit_timer
         timer.update(now_ms)
-        if commits.config.enable_auto_commit and timer.deadline_ms < until_ms:
+        if membership.config.enable_auto_commit and timer.deadline_ms < until_ms:
             until_ms = timer.deadline_ms
-        wait.deadline_ms = until_ms
+        wait.deadline_ms = min(until_ms, self.polling.ends_ms)
 
 
 def _is_all_committed(reply: OffsetCommitResponse) -> bool:

@@ -52,7 +52,8 @@ class Threads:
     clock: Clock
     #: A user's own may yield anything; what is no `Wait` is refused.
     _application: Coroutine[Any, None, Any] | None = None
-    _wait: Wait | None = None
+    #: What the application waits for, inside the consumer or in a sleep of its own.
+    application_wait: Wait | None = None
     _wait_is_locked: bool = False
     _on_end: Callable[[Any, BaseException | None], None] | None = None
     #: Those that have not ended.
@@ -60,7 +61,7 @@ class Threads:
     _running_beat: HeartbeatTurns | None = None
     _order: int = 0
     #: The planned stalls, from and until when, by time; those that are over are dropped.
-    _stalls: list[tuple[int, int]] = field(factory=list)
+    stalls: list[tuple[int, int]] = field(factory=list)
     _lock_depth: int = 0
     _turns: int = 0
     _turns_at_ms: int = -1
@@ -91,21 +92,16 @@ class Threads:
         return running is not None and getcoroutinestate(running) == CORO_RUNNING
 
     @property
-    def application_wait(self) -> Wait | None:
-        """What the application waits for, inside the consumer or in a sleep of its own."""
-        return self._wait
-
-    @property
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
-        wait = self._wait
+        wait = self.application_wait
         at_ms = NEVER if wait is None else wait.deadline_ms
         if self._application is None or not self._wait_is_locked:
             for beat in self._beats:
                 beat_ms = self.clock.now_ms if beat.is_notified else beat.deadline_ms
                 if beat_ms < at_ms:
                     at_ms = beat_ms
-        if not self._stalls:
+        if not self.stalls:
             return at_ms
         now_ms = self.clock.now_ms
         if (resumes_ms := self._runs_from(now_ms)) > now_ms:
@@ -113,25 +109,20 @@ class Threads:
         return self._runs_from(at_ms)
 
     @property
-    def has_stalls(self) -> bool:
-        """Whether stalls were planned that may not be over."""
-        return bool(self._stalls)
-
-    @property
     def is_to_stall(self) -> bool:
         """Whether a planned stall is under way or lies ahead."""
-        return any(until_ms > self.clock.now_ms for _, until_ms in self._stalls)
+        return any(until_ms > self.clock.now_ms for _, until_ms in self.stalls)
 
     # --- stalls -----------------------------------------------------------------------------------
 
     def stall_at(self, at_ms: int, for_ms: int) -> None:
         """Plan that nothing runs for a time; what falls due in it, or comes, has to wait."""
         if for_ms > 0:
-            self._stalls = sorted([*self._stalls, (at_ms, at_ms + for_ms)])
+            self.stalls = sorted([*self.stalls, (at_ms, at_ms + for_ms)])
 
     def _runs_from(self, at_ms: int) -> int:
         """The first time from this one on that is in no stall."""
-        for from_ms, until_ms in self._stalls:
+        for from_ms, until_ms in self.stalls:
             if from_ms <= at_ms < until_ms:
                 at_ms = until_ms
         return at_ms
@@ -152,7 +143,7 @@ class Threads:
     def _run_application(self) -> None:
         assert self._application is not None
         assert self._on_end is not None
-        self._wait = None
+        self.application_wait = None
         self._passes = 0
         try:
             wait = self._application.send(None)
@@ -163,7 +154,7 @@ class Threads:
         except Exception as error:  # noqa: BLE001 (the application's own, for its host to judge)
             self._end_application(None, error)
         else:
-            self._wait = wait
+            self.application_wait = wait
             self._wait_is_locked = wait.kind is not WaitKind.SLEEP or self._lock_depth > 0
 
     def _end_application(self, value: object, error: BaseException | None) -> None:
@@ -216,7 +207,7 @@ class Threads:
             self._beats == [beat]
             and beat is not None
             and beat.has_started
-            and not (self._lock_depth or self._stalls)
+            and not (self._lock_depth or self.stalls)
         )
 
     def take_turn(self, beat: HeartbeatTurns, until_ms: int) -> None:
@@ -283,8 +274,8 @@ class Threads:
     def settle(self) -> None:
         """Run everything that can run at this instant."""
         now_ms = self.clock.now_ms
-        while not self._stalls or self._runs_from(now_ms) == now_ms:
-            wait = self._wait
+        while not self.stalls or self._runs_from(now_ms) == now_ms:
+            wait = self.application_wait
             if wait is not None and (wait.deadline_ms <= now_ms or wait.has_news()):
                 self.count_turn()
                 self._run_application()
@@ -298,9 +289,9 @@ class Threads:
 
     def advance(self, to_ms: int) -> None:
         """Move the clock; everything due on the way happens at its own time."""
-        wait = self._wait
-        if self._stalls:
-            self._stalls = [stall for stall in self._stalls if stall[1] > self.clock.now_ms]
+        wait = self.application_wait
+        if self.stalls:
+            self.stalls = [stall for stall in self.stalls if stall[1] > self.clock.now_ms]
         elif (
             wait is not None
             and self._wait_is_locked
@@ -325,8 +316,8 @@ class Threads:
         coroutines = [beat.coroutine for beat in self._beats]
         if self._application is not None:
             coroutines.append(self._application)
-        self._stalls.clear()
-        self._beats, self._application, self._wait, self._on_end = [], None, None, None
+        self.stalls.clear()
+        self._beats, self._application, self.application_wait, self._on_end = [], None, None, None
         for coroutine in coroutines:
             with suppress(RuntimeError):
                 coroutine.close()
