@@ -1,0 +1,109 @@
+"""A consumer at rest beats and commits without a pass, and wakes for whatever is more than that.
+
+That both ways come to the same is held by recorded conversations and, for whole worlds, by
+tests/simulation/test_resting.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from client.resting import Rest
+from tests.client.talk import BY_HAND, Talk
+
+AT_ZERO = {"t-0": 0, "t-1": 0}
+LONG_MS = 60_000
+
+
+def a_resting(**more):
+    """A member whose poll waits for records, with every fetch left unanswered."""
+    talk = Talk(
+        settings={"auto.commit.interval.ms": 5_000, **more}, committed=dict(AT_ZERO)
+    ).joins()
+    talk.held.add("Fetch")
+    talk.poll(LONG_MS)
+    return talk
+
+
+def the_wait(talk):
+    return talk.consumer.threads.application_wait
+
+
+def test_a_heartbeat_at_rest_and_its_answer_leave_the_application_in_its_wait():
+    talk = a_resting(**BY_HAND)
+    wait = the_wait(talk)
+
+    talk.advance(9_500)
+
+    assert [beat["at"] for beat in talk.sent("Heartbeat")] == [3_000, 6_000, 9_000]
+    assert the_wait(talk) is wait
+
+
+def test_an_automatic_commit_at_rest_and_its_answer_leave_the_application_in_its_wait():
+    talk = a_resting()
+    talk.advance(2_000)
+    wait = the_wait(talk)
+
+    talk.advance(9_000)
+
+    assert [commit["at"] for commit in talk.sent("OffsetCommit")] == [5_000, 10_000]
+    assert the_wait(talk) is wait
+
+
+def test_an_answer_that_tells_of_a_rebalance_ends_the_rest():
+    talk = a_resting(**BY_HAND)
+    talk.answers["Heartbeat"] = [{"error": "REBALANCE_IN_PROGRESS"}]
+
+    talk.advance(3_000)
+
+    assert talk.sent("JoinGroup")[-1]["at"] == 3_000
+
+
+def test_a_commit_that_is_refused_at_rest_makes_the_member_join_anew():
+    talk = a_resting()
+    talk.answers["OffsetCommit"] = [{"error": "UNKNOWN_MEMBER_ID"}]
+
+    talk.advance(5_000)
+
+    assert talk.sent("JoinGroup")[-1]["at"] == 5_000
+
+
+def test_a_heartbeat_and_a_commit_that_are_due_at_once_both_leave():
+    talk = a_resting(**{"auto.commit.interval.ms": 3_000})
+
+    talk.advance(3_000)
+
+    assert talk.sent("Heartbeat")[-1]["at"] == talk.sent("OffsetCommit")[-1]["at"] == 3_000
+
+
+def test_a_coordinator_that_falls_silent_is_given_up_at_rest_when_the_session_is_over():
+    talk = a_resting(**BY_HAND, **{"request.timeout.ms": 60_000})
+    talk.held.add("Heartbeat")
+
+    talk.advance(50_000)
+
+    assert [found["at"] for found in talk.sent("FindCoordinator")][-1] == 45_000
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max.poll.interval.ms": 1_000},
+        {"retry.backoff.ms": 0},
+        {"retry.backoff.ms": 4_000, "retry.backoff.max.ms": 4_000},
+        {"heartbeat.interval.ms": 7_000},
+        {"metadata.max.age.ms": 4_500},
+        {"request.timeout.ms": 4_000, "default.api.timeout.ms": 4_000},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_a_consumer_says_the_same_if_every_pass_is_made_with(settings, monkeypatch):
+    def said():
+        talk = a_resting(**settings)
+        talk.advance(30_000)
+        return talk.outputs
+
+    at_rest = said()
+    monkeypatch.setattr(Rest, "_is_calm", lambda *_: False)
+
+    assert said() == at_rest
