@@ -73,7 +73,7 @@ class Fetcher:
         """Throw away what is buffered of other partitions."""
         self.buffer.retain(partitions)
 
-    async def send_fetches(self) -> int:
+    def send_fetches(self) -> int:
         """Ask every broker that can be asked; say how many were."""
         wanted = self._wanted_by_node()
         if not wanted:
@@ -109,21 +109,22 @@ class Fetcher:
 
     def _wanted_by_node(self) -> dict[BrokerNode, WantedPartitions]:
         buffered = self.buffer.partitions
-        unbuffered = self.subscriptions.fetchable(buffered)
-        if not unbuffered:
-            return {}
         engaged = self._busy_nodes
         if buffered:
             engaged = engaged | self._nodes_of(buffered)
         reads_from_followers = self.subscriptions.has_read_from_followers
         wanted: dict[BrokerNode, WantedPartitions] = {}
-        for partition, state in unbuffered:
+        for partition, state in self.subscriptions.fetchable(
+            buffered, () if reads_from_followers else engaged
+        ):
             position = state.position
             assert position is not None
             node = position.current_leader.leader
             if node is None or reads_from_followers:
                 node = self._node_for(partition, state)
-            if node is None or node.id in engaged or self.client.is_unavailable(node):
+                if node is None or node.id in engaged:
+                    continue
+            if self.client.is_unavailable(node):
                 continue
             if node not in wanted:
                 wanted[node] = {}

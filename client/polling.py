@@ -70,7 +70,7 @@ class PollLoop:
                 collected = await self._look_round(timer, passes)
             if not collected.is_empty:
                 # The next records are on their way while the application handles these.
-                if await self._send_fetches() > 0 or self.client.has_any_pending:
+                if self._send_fetches() > 0 or self.client.has_any_pending:
                     await self.client.transmit_sends()
                 return collected
             if timer.is_expired:
@@ -101,16 +101,17 @@ class PollLoop:
             if self._is_in_order and self._has_all_positions:
                 self._in_order = look
         wait_ms = self._wait_ms(timer)
-        collected = self.fetcher.collect()
-        if not collected.is_empty:
-            return collected
-        await self._send_fetches()
+        if not self.fetcher.buffer.is_empty:
+            collected = self.fetcher.collect()
+            if not collected.is_empty:
+                return collected
+        self._send_fetches()
         await self._wait(timer, wait_ms, passes)
         return self.fetcher.collect()
 
-    async def _send_fetches(self) -> int:
+    def _send_fetches(self) -> int:
         self.positions.look_at_leaders()
-        return await self.fetcher.send_fetches()
+        return self.fetcher.send_fetches()
 
     @property
     def _is_settled(self) -> bool:
@@ -222,4 +223,4 @@ class PollLoop:
             timer.reset(timer.timeout_ms)
 
     def _should_block(self) -> bool:
-        return not self.fetcher.has_available_fetches
+        return not (self.fetcher.buffer.queue and self.fetcher.has_available_fetches)

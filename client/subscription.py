@@ -371,17 +371,22 @@ class SubscriptionState:
         return state
 
     def fetchable(
-        self, but: Collection[TopicPartition]
+        self, but: Collection[TopicPartition], led_by: Collection[int] = ()
     ) -> list[tuple[TopicPartition, PartitionState]]:
-        """What may be fetched and how it stands, in order, leaving some out."""
+        """What may be fetched and how it stands, in order, leaving some out, by name or leader."""
         topics = self.subscription if self.type is _AUTO_TOPICS else None
-        return [
-            (partition, state)
-            for partition, state in self._assignment.items()
-            if state.is_readable
-            and partition not in but
-            and (topics is None or partition.topic in topics)
-        ]
+        found = []
+        for partition, state in self._assignment.items():
+            position = state.position
+            leader = None if position is None else position.current_leader.leader
+            if (
+                not (leader is not None and leader.id in led_by)
+                and state.is_readable
+                and partition not in but
+                and (topics is None or partition.topic in topics)
+            ):
+                found.append((partition, state))
+        return found
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Every position that can be committed."""

@@ -199,7 +199,11 @@ class Threads:
         """Whether a turn of a heartbeat thread would follow on a network pass now."""
         if self._running_beat is not None or self._lock_depth > 0:
             return False
-        return self._due_beat() is not None
+        now_ms = self.clock.now_ms
+        for beat in self._beats:  # noqa: SIM110 (asked in every pass)
+            if beat.is_notified or beat.deadline_ms <= now_ms:
+                return True
+        return False
 
     def has_only(self, beat: HeartbeatTurns | None) -> bool:
         """Whether this heartbeat thread is the only one, waits, and could have its turn now."""
