@@ -14,7 +14,7 @@ from client.connections import Link
 from client.consumer import Consumer, UnknownRequest
 from client.listeners import ConsumerInterceptor, RebalanceListener
 from client.membership import CloseOperation
-from client.network import ConnectionAttempted, ConnectionClosed, RequestSent
+from client.outputs import ConnectionAttempted, ConnectionClosed, RequestSent
 from client.partitions import OffsetAndMetadata, TopicPartition
 from client.records import ConsumerRecord, ConsumerRecords, RecordRange
 from client.settings import ConsumerConfig, consumer_config

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from attrs import define, field, frozen
 
@@ -18,6 +17,7 @@ from client.futures import OnFailure, OnSuccess
 from client.java_maps import filled_with_texts
 from client.messages import MetadataRequest, MetadataResponse
 from client.metadata import ConsumerMetadata
+from client.outputs import ConnectionAttempted, ConnectionClosed, RequestSent
 from client.partitions import BrokerNode
 from client.settings import ConsumerConfig
 from client.threads import Threads
@@ -28,34 +28,6 @@ from coordinator.protocol import Request
 MAX_IN_FLIGHT_PER_CONNECTION = 100
 
 _NETWORK = WaitKind.NETWORK
-
-
-class RequestSent(NamedTuple):
-    """A request left on a connection; `lost`: into one that the broker had closed already."""
-
-    at_ms: int
-    connection: str
-    request: Request
-    by_heartbeat: bool
-    lost: bool
-
-
-@frozen(kw_only=True)
-class ConnectionAttempted:
-    """The consumer tried to open a connection."""
-
-    at_ms: int
-    connection: str
-    link: Link
-
-
-@frozen(kw_only=True)
-class ConnectionClosed:
-    """The consumer closed a connection, giving up so many unanswered requests."""
-
-    at_ms: int
-    connection: str
-    unanswered: int
 
 
 def _to_nobody(_: object) -> None:

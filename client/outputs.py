@@ -1,7 +1,6 @@
 """What a consumer tells its host, in order: facts in the past tense, each with its time.
 
-Requests and connections have their outputs in `client.network`; these are the application's.
-Those that every batch of records leads to are named tuples, which cost a third.
+Those that every request or batch of records leads to are named tuples, which cost a third.
 """
 
 from __future__ import annotations
@@ -10,9 +9,39 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from client.connections import Link
 from client.listeners import Offsets, Partitions
 from client.partitions import TopicPartition
 from client.records import RecordRange
+from coordinator.protocol import Request
+
+
+class RequestSent(NamedTuple):
+    """A request left on a connection; `lost`: into one that the broker had closed already."""
+
+    at_ms: int
+    connection: str
+    request: Request
+    by_heartbeat: bool
+    lost: bool
+
+
+@frozen(kw_only=True)
+class ConnectionAttempted:
+    """The consumer tried to open a connection."""
+
+    at_ms: int
+    connection: str
+    link: Link
+
+
+@frozen(kw_only=True)
+class ConnectionClosed:
+    """The consumer closed a connection, giving up so many unanswered requests."""
+
+    at_ms: int
+    connection: str
+    unanswered: int
 
 
 @frozen(kw_only=True)

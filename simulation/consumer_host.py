@@ -15,16 +15,18 @@ from attrs import define, field
 from client.connections import Link as Opening
 from client.consumer import Consumer
 from client.messages import FetchRequest
-from client.network import ConnectionAttempted, ConnectionClosed, RequestSent
 from client.outputs import (
     ApplicationEnded,
     CommitFailed,
+    ConnectionAttempted,
+    ConnectionClosed,
     OffsetsGiven,
     PausesChanged,
     PositionSought,
     ProcessingBegan,
     RecordsProcessed,
     RecordsReturned,
+    RequestSent,
 )
 from client.states import MemberState
 from coordinator.protocol import (

@@ -15,7 +15,7 @@ from client.connections import ChannelState, Link
 from client.consumer import Consumer
 from client.membership import Membership
 from client.messages import FetchRequest
-from client.network import ConnectionClosed, RequestSent
+from client.outputs import ConnectionClosed, RequestSent
 from client.settings import consumer_config
 from coordinator.protocol import Request
 from tests.conformance.client_application import Application, ScriptedInterceptor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from client.network import ConnectionAttempted, ConnectionClosed
+from client.outputs import ConnectionAttempted, ConnectionClosed
 from tests.client.talk import BY_HAND, Talk
 
 AT_ZERO = {"t-0": 0, "t-1": 0}

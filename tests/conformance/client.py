@@ -17,7 +17,7 @@ from client.connections import Channels, Link, Received
 from client.consumer import Consumer
 from client.errors import IllegalStateException
 from client.listeners import ConsumerInterceptor
-from client.network import ConnectionAttempted, ConnectionClosed, RequestSent
+from client.outputs import ConnectionAttempted, ConnectionClosed, RequestSent
 from client.settings import ConsumerConfig, consumer_config
 from coordinator.protocol import Request
 from tests.conformance.client_application import Application, ScriptedInterceptor
