@@ -48,10 +48,11 @@ class Discovery:
 
     def is_unknown(self) -> bool:
         """Whether there is nobody to send the group's requests to."""
-        coordinator = self.coordinator
-        return coordinator is None or (
-            self.client.is_unavailable(coordinator) and self.check_and_get() is None
-        )
+        client = self.client
+        is_known = self.coordinator is not None
+        if is_known and client.clock.now_ms >= client.network.states.backs_off_until_ms:
+            return False  # No connection is backing off.
+        return self.check_and_get() is None
 
     def mark_unknown(self, *, is_disconnected: bool) -> None:
         """Forget the coordinator, and its connection too unless that is gone already."""
@@ -65,7 +66,7 @@ class Discovery:
         """Find the coordinator within the time; at least one try."""
         if not self.is_unknown():
             return True
-        with self.threads.locked():
+        with self.threads.lock:
             self._pauses = 0
             while await self._try_once(timer, wakeups=wakeups):
                 if not self.is_unknown() or timer.is_expired:

@@ -68,7 +68,8 @@ class GroupClient:
         if self.rebalancing.protocol is None:
             raise IllegalStateException("partition.assignment.strategy is empty")
         self.membership.poll_heartbeat(timer.current_ms)
-        if not await self.membership.discovery.ensure_ready(timer):
+        discovery = self.membership.discovery
+        if discovery.is_unknown() and not await discovery.ensure_ready(timer):
             return False
         if not self.rebalancing.is_rejoin_needed_or_pending():
             return True

@@ -92,7 +92,7 @@ class GroupRequests:
         if reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
             await _rest_of(joined.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)))
             return
-        with membership.threads.locked():
+        with membership.threads.lock:
             if membership.state is not MemberState.PREPARING_REBALANCE:
                 await _rest_of(joined.fail(UnjoinedGroupException()))
                 return

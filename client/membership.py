@@ -166,7 +166,7 @@ class Membership:
 
     async def ensure_active(self, timer: Timer) -> bool:
         """Become a stable member within the time; whether that is so."""
-        if not await self.discovery.ensure_ready(timer):
+        if self.discovery.is_unknown() and not await self.discovery.ensure_ready(timer):
             return False
         if self.heartbeat_thread is None:
             self.heartbeat_thread = HeartbeatThread(self)
@@ -175,7 +175,7 @@ class Membership:
 
     async def _join_if_needed(self, timer: Timer) -> bool:
         while self.rebalancing.is_rejoin_needed_or_pending():
-            if not await self.discovery.ensure_ready(timer):
+            if self.discovery.is_unknown() and not await self.discovery.ensure_ready(timer):
                 return False
             if self.needs_join_prepare:
                 # Cleared first: a prepare that raises is not repeated.
@@ -233,7 +233,7 @@ class Membership:
 
     async def maybe_leave_group(self, reason: str, operation: str = CloseOperation.DEFAULT) -> None:
         """Tell the coordinator if there is a reason to, and be nobody."""
-        with self.threads.locked():
+        with self.threads.lock:
             if self._should_tell_of_leaving(operation):
                 await self.requests.send_leave(reason)
                 await self.client.poll_no_wakeup()
@@ -246,7 +246,7 @@ class Membership:
             thread.close()
             assert thread.turns is not None
             self.threads.join(thread.turns)
-        with self.threads.locked():
+        with self.threads.lock:
             await self.rebalancing.on_leave_prepare()
             await self.maybe_leave_group("the consumer is being closed", operation)
             coordinator = self.discovery.check_and_get()

@@ -10,8 +10,8 @@ the whole process, the application too if the stall was planned with `stall_at`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from inspect import CORO_RUNNING, getcoroutinestate
 from typing import Any
 
@@ -46,6 +46,19 @@ class HeartbeatTurns:
 
 
 @define(eq=False)
+class Lock:
+    """The coordinator's lock, to be held in a `with`; who holds it may take it again."""
+
+    depth: int = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
+
+@define(eq=False)
 class Threads:
     """The application's thread, the heartbeat threads, and the lock they share."""
 
@@ -62,7 +75,8 @@ class Threads:
     _order: int = 0
     #: The planned stalls, from and until when, by time; those that are over are dropped.
     stalls: list[tuple[int, int]] = field(factory=list)
-    _lock_depth: int = 0
+    #: No heartbeat thread runs while it is held.
+    lock: Lock = field(factory=Lock, init=False)
     _turns: int = 0
     _turns_at_ms: int = -1
     _passes: int = 0
@@ -155,7 +169,7 @@ class Threads:
             self._end_application(None, error)
         else:
             self.application_wait = wait
-            self._wait_is_locked = wait.kind is not WaitKind.SLEEP or self._lock_depth > 0
+            self._wait_is_locked = wait.kind is not WaitKind.SLEEP or self.lock.depth > 0
 
     def _end_application(self, value: object, error: BaseException | None) -> None:
         on_end, self._application, self._on_end = self._on_end, None, None
@@ -197,7 +211,7 @@ class Threads:
     @property
     def has_due_heartbeat(self) -> bool:
         """Whether a turn of a heartbeat thread would follow on a network pass now."""
-        if self._running_beat is not None or self._lock_depth > 0:
+        if self._running_beat is not None or self.lock.depth > 0:
             return False
         now_ms = self.clock.now_ms
         for beat in self._beats:  # noqa: SIM110 (asked in every pass)
@@ -211,7 +225,7 @@ class Threads:
             self._beats == [beat]
             and beat is not None
             and beat.has_started
-            and not (self._lock_depth or self.stalls)
+            and not (self.lock.depth or self.stalls)
         )
 
     def take_turn(self, beat: HeartbeatTurns, until_ms: int) -> None:
@@ -221,7 +235,7 @@ class Threads:
 
     def run_due_heartbeats(self) -> None:
         """After a network pass of the application without the lock: overdue turns go first."""
-        if self._running_beat is not None or self._lock_depth > 0:
+        if self._running_beat is not None or self.lock.depth > 0:
             return
         while (beat := self._due_beat()) is not None:
             self._give_turn(beat)
@@ -230,15 +244,6 @@ class Threads:
         """Let a heartbeat thread that was told to close come to its end."""
         if not beat.has_ended:
             self._run_beat(beat)
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the coordinator's lock; no heartbeat thread runs while it is held."""
-        self._lock_depth += 1
-        try:
-            yield
-        finally:
-            self._lock_depth -= 1
 
     def _due_beat(self) -> HeartbeatTurns | None:
         now_ms = self.clock.now_ms
