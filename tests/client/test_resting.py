@@ -85,6 +85,21 @@ def test_a_coordinator_that_falls_silent_is_given_up_at_rest_when_the_session_is
     assert [found["at"] for found in talk.sent("FindCoordinator")][-1] == 45_000
 
 
+def test_an_answer_that_comes_in_a_stall_is_heard_after_it():
+    talk = a_resting(**BY_HAND)
+    talk.held.add("Heartbeat")
+    talk.advance(3_010)
+    talk.consumer.threads.stall_at(3_020, 1_000)
+    talk.advance(40)
+
+    talk.release("Heartbeat")
+
+    session = talk.consumer.calls.group.membership.heartbeat
+    assert session.session_ends_ms == 45_000  # as if nothing had been said yet
+    talk.advance(1_000)
+    assert session.session_ends_ms == 4_020 + 45_000
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -177,13 +177,6 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="client/polling.py",
         inside="_is_still_in_order",
-        line="and self.client.ended == look.ended",
-        faulty="",
-        says="A group has no turn though a commit or a position was answered.",
-    ),
-    Fault(
-        file="client/polling.py",
-        inside="_is_still_in_order",
         line="and self.subscriptions.subscription is look.subscription",
         faulty="",
         says="A group has no turn though the application has subscribed to something else.",
@@ -206,7 +199,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
         file="client/resting.py",
         line="if self.threads.stalls or self.group.membership.rejoin_needed:",
         faulty="if False:",
-        says="A consumer at rest beats in the middle of a stall.",
+        says="A consumer at rest hears answers in the middle of a stall.",
     ),
     Fault(
         file="client/resting.py",
