@@ -84,7 +84,7 @@ class Consumer:
         A host that knows which request it answers says so: `to` must then be that oldest one.
         """
         if self._rest is not None and self._rest.hear(connection, reply, to, now_ms):
-            return ()
+            return self._taken()
         self._advance(now_ms)
         network = self.calls.client.network
         oldest = network.oldest_unanswered(connection)

@@ -50,6 +50,17 @@ def test_an_automatic_commit_at_rest_and_its_answer_leave_the_application_in_its
     assert the_wait(talk) is wait
 
 
+def test_how_a_commit_at_rest_ended_is_told_with_its_answer():
+    talk = a_resting()
+    talk.held.add("OffsetCommit")
+    talk.advance(5_500)
+    told = len(talk.facts)
+
+    talk.release("OffsetCommit")
+
+    assert [type(fact).__name__ for fact in talk.facts[told:]] == ["CommitCallbackCalled"]
+
+
 def test_an_answer_that_tells_of_a_rebalance_ends_the_rest():
     talk = a_resting(**BY_HAND)
     talk.answers["Heartbeat"] = [{"error": "REBALANCE_IN_PROGRESS"}]
