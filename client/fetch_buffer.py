@@ -89,10 +89,6 @@ class FetchBuffer:
         """Queue up at the end."""
         self.queue.extend(fetches)
 
-    def peek(self) -> CompletedFetch | None:
-        """The head of the queue."""
-        return self.queue[0] if self.queue else None
-
     def pop(self) -> None:
         """Drop the head of the queue."""
         self.queue.popleft()

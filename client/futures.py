@@ -15,7 +15,6 @@ from attrs import define, field
 from client.errors import CoordinatorNotAvailableException, RetriableException
 
 T = TypeVar("T")
-S = TypeVar("S")
 
 #: What is left of telling somebody: None if all is done, else it is to be awaited.
 Told = Awaitable[None] | None
@@ -76,12 +75,6 @@ class RequestFuture(Generic[T]):
         """Tell these two when the answer comes, or at once if it is there."""
         self._listeners.append((on_success, on_failure))
         return self._fire() if self.is_done else None
-
-    async def add_listener(self, on_success: OnSuccess[T], on_failure: OnFailure) -> None:
-        """Listen, and wait for what is left of the telling if the answer is there."""
-        told = self.listen(on_success, on_failure)
-        if told is not None:
-            await told
 
     def chain(self, other: RequestFuture[T]) -> Told:
         """Hand the answer on to another future."""

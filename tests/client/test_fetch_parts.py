@@ -94,7 +94,7 @@ def test_the_buffer_keeps_only_what_is_retained():
 
     assert buffer.partitions == set()
     assert buffer.in_line is None
-    assert buffer.peek() is None
+    assert not buffer.queue
 
 
 def test_records_become_objects_only_when_one_looks_at_them():
