@@ -164,6 +164,8 @@ class SubscriptionState:
     _pattern: re.Pattern[str] | None = None
     #: In the order in which partitions are fetched.
     _assignment: dict[TopicPartition, PartitionState] = field(factory=dict)
+    #: How often it was replaced; the order in it may change without that.
+    assignments: int = field(default=0, init=False)
     #: The same as a tuple, while it is true.
     _in_order: tuple[TopicPartition, ...] | None = field(default=None, init=False)
 
@@ -239,6 +241,7 @@ class SubscriptionState:
         """Want and own nothing."""
         self.subscription = self._group_subscription = frozenset()
         self._assignment.clear()
+        self.assignments += 1
         self._in_order = None
         self._pattern = None
         self.type = SubscriptionType.NONE
@@ -291,6 +294,7 @@ class SubscriptionState:
         by_topic: dict[str, list[TopicPartition]] = {}
         for partition in partitions:
             by_topic.setdefault(partition.topic, []).append(partition)
+        self.assignments += 1
         self._in_order = None
         self._assignment = {
             partition: self._assignment.get(partition) or PartitionState()

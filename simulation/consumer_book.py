@@ -81,6 +81,8 @@ class ConsumerBook:
     #: The latest look at metadata: what was asked and what was answered.
     last_metadata: tuple[Request, object] | None = field(default=None, init=False)
     _owned: tuple[TopicPartition, ...] = field(default=(), init=False)
+    #: How often what it owns had been replaced when that was last looked at.
+    _assignments: int = field(default=0, init=False)
     _owned_facts: Facts = field(factory=Facts, init=False)
     _unfetched: set[TopicPartition] = field(factory=set, init=False)
     _expected: dict[TopicPartition, int] = field(factory=dict, init=False)
@@ -129,6 +131,7 @@ class ConsumerBook:
         self.acknowledged.clear()
         self.last_beat = self.last_repeat = self.last_heard = self.last_metadata = None
         self._owned, self._unfetched, self._in_hand = (), set(), ()
+        self._assignments = 0
         self._expected.clear()
         self._committed.clear()
         self._sought.clear()
@@ -295,7 +298,7 @@ class ConsumerBook:
         if machine is None:
             return
         owned, known = machine.calls.subscriptions.assigned_partitions, self._owned
-        self._owned = owned
+        self._owned, self._assignments = owned, machine.calls.subscriptions.assignments
         if owned == known:
             return
         before, after = set(known), set(owned)

@@ -291,7 +291,7 @@ class ConsumerHost(ConsumerBook):
                 return
         if self._in_hand and machine.calls.polling.is_waiting:
             self._put_down()
-        if machine.calls.subscriptions.assigned_partitions is not self._owned:
+        if machine.calls.subscriptions.assignments != self._assignments:
             self._look_at_ownership()
         if self.is_paused:
             return
@@ -364,10 +364,7 @@ class ConsumerHost(ConsumerBook):
 
     def _send(self, fact: RequestSent) -> None:
         machine = self.machine
-        if (
-            machine is not None
-            and machine.calls.subscriptions.assigned_partitions is not self._owned
-        ):
+        if machine is not None and machine.calls.subscriptions.assignments != self._assignments:
             self._look_at_ownership()
         connection = self.connections.get(fact.connection)
         if connection is None or fact.lost:
