@@ -111,6 +111,8 @@ class Fetcher:
         buffered = self.buffer.partitions
         engaged = self._busy_nodes
         if buffered:
+            if not self.subscriptions.fetchable(buffered):
+                return {}  # To look for the nodes of what is buffered would have effects.
             engaged = engaged | self._nodes_of(buffered)
         reads_from_followers = self.subscriptions.has_read_from_followers
         wanted: dict[BrokerNode, WantedPartitions] = {}

@@ -46,10 +46,9 @@ class Heartbeat:
 
     def polled(self, now_ms: int) -> bool:
         """The application polls; whether the next heartbeat should leave."""
-        if now_ms > self._current_ms:
-            self._current_ms = now_ms
-        self.poll_ends_ms = self._current_ms + self.config.max_poll_interval_ms
-        return self._current_ms >= self.beat_at_ms
+        current_ms = self._update(now_ms)
+        self.poll_ends_ms = current_ms + self.config.max_poll_interval_ms
+        return current_ms >= self.beat_at_ms
 
     def polled_every(self, timeout_ms: int, now_ms: int) -> None:
         """Polls have ended and begun since the last that was told, each after its time-out."""
@@ -59,9 +58,7 @@ class Heartbeat:
 
     def sent(self, now_ms: int) -> None:
         """A heartbeat leaves; the next is due an interval later, answer or not."""
-        if now_ms > self._current_ms:
-            self._current_ms = now_ms
-        self.beat_at_ms = self._current_ms + self.config.heartbeat_interval_ms
+        self.beat_at_ms = self._update(now_ms) + self.config.heartbeat_interval_ms
 
     def received(self) -> None:
         """A heartbeat was answered well."""
@@ -91,10 +88,7 @@ class Heartbeat:
 
     def time_to_next_ms(self, now_ms: int) -> int:
         """How long until the next heartbeat is due."""
-        if now_ms > self._current_ms:
-            self._current_ms = now_ms
-        left_ms = self.beat_at_ms - self._current_ms
-        return max(0, left_ms)
+        return max(0, self.beat_at_ms - self._update(now_ms))
 
     def session_expired(self, now_ms: int) -> bool:
         """Whether the coordinator has been silent for a whole session."""
@@ -178,7 +172,11 @@ class HeartbeatThread:
         return None
 
     def idle_until_ms(self) -> int | None:
-        """Until when it would wait after a turn that does nothing now; None if it would do more."""
+        """Take a turn that finds nothing to do, and say until when it waits; None if it finds more.
+
+        Its pass over the network is made, for what that is worth: a wait that was to end at once
+        does not.
+        """
         membership = self.membership
         heartbeat, now_ms = membership.heartbeat, membership.clock.now_ms
         backoff_ms = membership.config.retry_backoff_ms

@@ -28,8 +28,7 @@ class _Look(NamedTuple):
     ended: int
     fetched: int
     update_version: int
-    #: Each subscription is a value of its own, even to the same topics.
-    subscription: frozenset[str]
+    subscribed: int
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -126,9 +125,9 @@ class PollLoop:
         )
 
     def _new_look(self, now_ms: int) -> _Look:
-        client, subscription = self.client, self.subscriptions.subscription
-        version = self.metadata.update_version
-        return _Look(now_ms, client.ended, client.fetched, version, subscription)
+        client, version = self.client, self.metadata.update_version
+        subscribed = self.subscriptions.subscribed
+        return _Look(now_ms, client.ended, client.fetched, version, subscribed)
 
     def note_look(self, now_ms: int) -> None:
         """All is in order now, as a look round would find."""
@@ -142,9 +141,9 @@ class PollLoop:
             and self.group is not None
             and self.client.ended == look.ended
             and self.metadata.update_version == look.update_version
-            and self.subscriptions.subscription is look.subscription
+            and self.subscriptions.subscribed == look.subscribed
             and self.client.network.states.backs_off_until_ms <= look.at_ms
-            and self.subscriptions.has_all_fetch_positions
+            and self._is_settled
             and self.group.has_nothing_to_do(now_ms)
         )
 

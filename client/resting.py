@@ -112,6 +112,7 @@ class Rest:
             self.polling.is_at_rest
             and membership.state is MemberState.STABLE
             and not membership.is_rejoin_needed_or_pending
+            and not self.group.commits.interceptors  # They are the user's, and may do anything.
             and thread is not None
             and thread.is_beating
             and self.threads.has_only(thread.turns)
@@ -204,7 +205,7 @@ def _is_all_committed(reply: OffsetCommitResponse) -> bool:
 
 
 def _run(told: Told) -> None:
-    """Do to the end what has nothing to wait for: no application has a part in it."""
+    """Do to the end what has nothing to wait for: no code of a user's has a part in it."""
     if told is None:
         return
     with suppress(StopIteration):

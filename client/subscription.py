@@ -164,7 +164,9 @@ class SubscriptionState:
     _pattern: re.Pattern[str] | None = None
     #: In the order in which partitions are fetched.
     _assignment: dict[TopicPartition, PartitionState] = field(factory=dict)
-    #: How often it was replaced; the order in it may change without that.
+    #: How often the application, or a pattern, has said what is subscribed.
+    subscribed: int = field(default=0, init=False)
+    #: How often the assignment was replaced; the order in it may change without that.
     assignments: int = field(default=0, init=False)
     #: The same as a tuple, while it is true.
     _in_order: tuple[TopicPartition, ...] | None = field(default=None, init=False)
@@ -240,6 +242,7 @@ class SubscriptionState:
     def unsubscribe(self) -> None:
         """Want and own nothing."""
         self.subscription = self._group_subscription = frozenset()
+        self.subscribed += 1
         self._assignment.clear()
         self.assignments += 1
         self._in_order = None
@@ -256,6 +259,7 @@ class SubscriptionState:
         wanted = frozenset(topics)
         changed = wanted != self.subscription
         self.subscription = wanted
+        self.subscribed += 1
         return changed
 
     def _set_type(self, wanted: SubscriptionType) -> None:

@@ -54,7 +54,7 @@ class PartitionLog:
         last = self._growths[-1]
         if last.at_ms > now_ms:
             last = self._growth_at(now_ms)
-        return last.offset + (now_ms - last.at_ms) * last.count // last.every_ms
+        return last.end_at(now_ms)
 
     def start_at(self, now_ms: int) -> int:
         """The offset of the first record that is still there."""

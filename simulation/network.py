@@ -290,22 +290,20 @@ class Network:
         elif connection.handled is not None or connection.waiting:
             connection.waiting.append(message)
         else:
-            connection.handled = message
-            if connection.idle is None:
-                broker.receive(message)
-            else:
-                self._handle_behind(message, broker)
+            self._handle(message, broker)
 
-    def _handle_behind(self, message: Message, broker: BrokerSide) -> None:
-        """Handle a request when the fetch that goes round idly lets it by."""
+    def _handle(self, message: Message, broker: BrokerSide) -> None:
+        """Handle a request, when a fetch that goes round idly lets it by."""
         connection = message.connection
-        free_ms = self.pass_idle(message)
-        if free_ms > self.kernel.now_ms:
-            self._sent += 1
-            turn = (free_ms, _REQUEST, connection.link.client, connection.name, self._sent)
-            self.kernel.at(turn, partial(self._handle_late, message))
-        else:
-            broker.receive(message)
+        connection.handled = message
+        if connection.idle is not None:
+            free_ms = self.pass_idle(message)
+            if free_ms > self.kernel.now_ms:
+                self._sent += 1
+                turn = (free_ms, _REQUEST, connection.link.client, connection.name, self._sent)
+                self.kernel.at(turn, partial(self._handle_late, message))
+                return
+        broker.receive(message)
 
     def _handle_late(self, message: Message) -> None:
         connection = message.connection
@@ -321,11 +319,7 @@ class Network:
         connection.is_letting_in = True
         broker = self.brokers[connection.link.broker]
         while connection.waiting and connection.handled is None:
-            message = connection.handled = connection.waiting.popleft()
-            if connection.idle is None:
-                broker.receive(message)
-            else:
-                self._handle_behind(message, broker)
+            self._handle(connection.waiting.popleft(), broker)
         connection.is_letting_in = False
 
     def reply(self, message: Message, response: object, replied: int | None) -> None:
@@ -333,9 +327,7 @@ class Network:
         connection = message.connection
         turn = self._turn_home(connection)
         self.kernel.at(turn, partial(self._bring_home, message, response, replied))
-        connection.handled = None
-        if connection.waiting:
-            self.let_next_in(connection)
+        self.let_next_in(connection)
 
     def _turn_home(self, connection: Connection) -> PlainTurn:
         """When what is sent to a client now arrives there."""

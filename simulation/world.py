@@ -33,7 +33,6 @@ from simulation.durations import Duration, milliseconds
 from simulation.errors import SimulationError
 from simulation.events import Row, WorldEventKind
 from simulation.faults import Faults
-from simulation.garbage import spared
 from simulation.kernel import Rank, Turn
 from simulation.liveness import Patience
 from simulation.measures import Rebalance, measure
@@ -368,8 +367,7 @@ class Simulation(Faults):
         self._is_playing = True
         try:
             self._raise_failure()
-            with spared():
-                self.stage.play(end_ms, holds)
+            self.stage.play(end_ms, holds)
             self._raise_failure()
         except Exception as error:
             error.add_note(f"seed {self.seed}, at {self.now_ms} ms")

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from client.heartbeats import HeartbeatThread
+from client.listeners import ConsumerInterceptor
+from client.polling import PollLoop
 from client.resting import Rest
 from tests.client.talk import BY_HAND, Talk
 
@@ -111,25 +114,81 @@ def test_an_answer_that_comes_in_a_stall_is_heard_after_it():
     assert session.session_ends_ms == 4_020 + 45_000
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"max.poll.interval.ms": 1_000},
-        {"retry.backoff.ms": 0},
-        {"retry.backoff.ms": 4_000, "retry.backoff.max.ms": 4_000},
-        {"heartbeat.interval.ms": 7_000},
-        {"metadata.max.age.ms": 4_500},
-        {"request.timeout.ms": 4_000, "default.api.timeout.ms": 4_000},
-    ],
-    ids=lambda settings: next(iter(settings)),
-)
-def test_a_consumer_says_the_same_if_every_pass_is_made_with(settings, monkeypatch):
-    def said():
-        talk = a_resting(**settings)
-        talk.advance(30_000)
-        return talk.outputs
+class AskedToWakeUp(ConsumerInterceptor):
+    """A user's interceptor that ends the poll when something was committed."""
 
-    at_rest = said()
-    monkeypatch.setattr(Rest, "_is_calm", lambda *_: False)
+    def __init__(self, talk):
+        self.talk = talk
 
-    assert said() == at_rest
+    def on_commit(self, _offsets):
+        self.talk.consumer.calls.wakeup()
+
+
+def test_what_an_interceptor_does_with_a_commit_is_noticed_at_once():
+    talk = Talk(committed=dict(AT_ZERO)).joins()
+    group = talk.consumer.calls.group
+    assert group is not None
+    group.commits.interceptors = (AskedToWakeUp(talk),)
+    talk.held.add("Fetch")
+    talk.poll(LONG_MS)
+
+    talk.advance(5_000)
+
+    assert talk.outcome() == "WakeupException"
+
+
+def test_a_position_that_was_sought_while_another_was_looked_for_lets_the_poll_rest():
+    talk = Talk(settings=BY_HAND, committed=dict(AT_ZERO)).joins()
+    talk.held |= {"Fetch", "ListOffsets"}
+    talk.call("seek_to_end", partitions=["t-0"])
+    talk.call("position", partition="t-0", timeout_ms=50)
+    talk.advance(100)
+    talk.call("seek", partition="t-0", offset=5)
+
+    talk.poll(LONG_MS)
+
+    assert talk.consumer.next_wakeup_ms == 3_000
+
+
+SETTINGS = [
+    {"max.poll.interval.ms": 1_000},
+    {"retry.backoff.ms": 0},
+    {"retry.backoff.ms": 4_000, "retry.backoff.max.ms": 4_000},
+    {"heartbeat.interval.ms": 7_000},
+    {"metadata.max.age.ms": 4_500},
+    {"request.timeout.ms": 4_000, "default.api.timeout.ms": 4_000},
+]
+
+#: The short ways, and what makes the long one be gone instead.
+SHORT_WAYS = [
+    (Rest, "_is_calm", False),
+    (PollLoop, "_is_still_in_order", False),
+    (HeartbeatThread, "idle_until_ms", None),
+]
+
+
+def what_is_said(**settings):
+    """By a member that waits, reads, seeks and pauses."""
+    talk = a_resting(**settings)
+    talk.advance(12_000)
+    talk.release("Fetch")
+    talk.produce("t-0", 7)
+    talk.polls()
+    talk.call("seek", partition="t-0", offset=3)
+    talk.polls()
+    talk.call("pause", partitions=["t-1"])
+    talk.produce("t-1", 2)
+    talk.poll(LONG_MS)
+    talk.advance(20_000)
+    return talk.outputs
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: next(iter(settings)))
+@pytest.mark.parametrize("short_way", SHORT_WAYS, ids=lambda way: way[1])
+def test_a_consumer_says_the_same_on_the_long_way(settings, short_way, monkeypatch):
+    said = what_is_said(**settings)
+
+    part, asked, answer = short_way
+    monkeypatch.setattr(part, asked, lambda *_: answer)
+
+    assert what_is_said(**settings) == said

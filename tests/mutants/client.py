@@ -177,14 +177,14 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="client/polling.py",
         inside="_is_still_in_order",
-        line="and self.subscriptions.subscription is look.subscription",
+        line="and self.subscriptions.subscribed == look.subscribed",
         faulty="",
         says="A group has no turn though the application has subscribed to something else.",
     ),
     Fault(
         file="client/polling.py",
         inside="_is_still_in_order",
-        line="and self.subscriptions.has_all_fetch_positions",
+        line="and self._is_settled",
         faulty="",
         says="Nobody looks for a position that an answer has taken away.",
     ),

@@ -1,21 +1,31 @@
-"""A heartbeat at rest comes to what the passes over the network come to: worlds go the same way."""
+"""The short ways of a consumer come to what the long ones do: worlds go the same way by both."""
 
 from __future__ import annotations
 
 import pytest
 
+from client.heartbeats import HeartbeatThread
+from client.polling import PollLoop
 from client.resting import Rest
 from simulation.campaign import rows_of
 from simulation.random_worlds import draw_world
 
-SEEDS = range(90, 110)
+#: The short ways, and what makes the long one be gone instead.
+SHORT_WAYS = [
+    (Rest, "_is_calm", False),
+    (PollLoop, "_is_still_in_order", False),
+    (HeartbeatThread, "idle_until_ms", None),
+]
+SEEDS = range(90, 100)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_world_goes_the_same_way_if_every_pass_is_made_in(seed, monkeypatch):
+@pytest.mark.parametrize("short_way", SHORT_WAYS, ids=lambda way: way[1])
+def test_a_world_goes_the_same_way_by_the_long_one(seed, short_way, monkeypatch):
     world = draw_world(seed)
     rows = rows_of(world, "play")
 
-    monkeypatch.setattr(Rest, "_is_calm", lambda *_: False)
+    part, asked, answer = short_way
+    monkeypatch.setattr(part, asked, lambda *_: answer)
 
     assert rows_of(world, "play") == rows
