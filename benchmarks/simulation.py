@@ -191,6 +191,7 @@ def scale() -> None:
     figures = []
     for members in (10, 100, 1_000, 10_000) if "--large" in sys.argv else (10, 100, 1_000):
         sim = a_group(members, quiet="play")
+        sim.run_for("30s")  # Joins and first fetches cost more than what follows.
         turns = sim.stage.kernel.turns
         seconds = max(10, 2_000 // members)
         taken_s = cpu_s(partial(_run_to_the_end, sim, seconds * 1_000))

@@ -71,3 +71,11 @@ class ClusterView:
         """The racks of a partition's replicas; None among them where one is not known."""
         nodes = (self.node(replica) for replica in partition.replica_ids)
         return frozenset(None if node is None else node.rack for node in nodes)
+
+
+@frozen
+class PlainMetadata:
+    """A view in which nothing is amiss, and the leader epochs in it. Who shares it changes none."""
+
+    view: ClusterView
+    epochs: Mapping[TopicPartition, int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from attrs import define, frozen
 
@@ -26,8 +27,12 @@ from coordinator.protocol import JoinGroupResponse, SyncGroupRequestAssignment
 
 #: These assign only topics that were subscribed, so nothing new can come from them.
 _ASSIGN_FROM_SUBSCRIBED = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
-#: The racks of a partition where racks do not matter.
-_ANYWHERE: frozenset[str | None] = frozenset()
+
+
+@lru_cache(maxsize=64)
+def _anywhere(partitions: int) -> tuple[frozenset[str | None], ...]:
+    """The racks of so many partitions where racks do not matter; all who watch them share it."""
+    return (frozenset(),) * partitions
 
 
 @frozen
@@ -166,7 +171,7 @@ class Leading:
         view, version = self.metadata.view, self.metadata.update_version
         watched = self.subscriptions.metadata_topics
         if not self.client_rack:
-            counts = {topic: (_ANYWHERE,) * len(view.partitions_of(topic)) for topic in watched}
+            counts = {topic: _anywhere(len(view.partitions_of(topic))) for topic in watched}
             return TopicsSnapshot(version, counts)
         racks: dict[str, list[frozenset[str | None]]] = {topic: [] for topic in watched}
         # Kafka lists partitions in the order of a map made for all of them, so with racks a

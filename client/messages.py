@@ -11,9 +11,9 @@ from functools import cached_property
 
 from attrs import frozen
 
-from client.cluster import PartitionMetadata
+from client.cluster import ClusterView, PartitionMetadata, PlainMetadata
 from client.errors import AnyError
-from client.partitions import TopicPartition
+from client.partitions import BrokerNode, TopicPartition, broker_node
 from coordinator.errors import ErrorCode
 from coordinator.protocol import (
     INVALID_OFFSET,
@@ -127,6 +127,41 @@ class MetadataResponse(DataResponse):
 
     brokers: tuple[MetadataResponseBroker, ...] = ()
     topics: tuple[MetadataResponseTopic, ...] = ()
+
+    @cached_property
+    def nodes(self) -> tuple[BrokerNode, ...]:
+        """The brokers as a consumer keeps them, by id."""
+        return tuple(
+            broker_node(broker.node_id, broker.host, broker.port, broker.rack)
+            for broker in sorted(self.brokers, key=lambda broker: broker.node_id)
+        )
+
+    @cached_property
+    def topic_ids(self) -> dict[str, str]:
+        """The ids of the topics that have one."""
+        return {
+            topic.name: topic.topic_id for topic in self.topics if topic.topic_id != ZERO_TOPIC_ID
+        }
+
+    @cached_property
+    def plain(self) -> PlainMetadata | None:
+        """What a consumer makes of this that knew nothing before; None if it speaks of errors.
+
+        A thousand consumers that hear the same of a thousand partitions share it.
+        """
+        if any(topic.error_code is not ErrorCode.NONE for topic in self.topics):
+            return None
+        told = {each.partition: each for topic in self.topics for each in topic.told}
+        epochs: dict[TopicPartition, int] = {}
+        for partition, each in told.items():
+            if each.error is not ErrorCode.NONE or each.leader_epoch is None:
+                return None
+            epochs[partition] = each.leader_epoch
+        internal = frozenset(topic.name for topic in self.topics if topic.is_internal)
+        view = ClusterView(
+            nodes=self.nodes, partitions=told, topic_ids=self.topic_ids, internal_topics=internal
+        )
+        return PlainMetadata(view, epochs)
 
 
 # --- ListOffsets ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Kafka's `Metadata` and `ConsumerMetadata`. Which broker is asked is decided in `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 from attrs import define, field, frozen
@@ -19,7 +19,7 @@ from client.errors import (
     is_stale_metadata,
 )
 from client.messages import MetadataResponse, MetadataResponseTopic
-from client.partitions import BrokerNode, LeaderAndEpoch, TopicPartition, broker_node
+from client.partitions import BrokerNode, LeaderAndEpoch, TopicPartition
 from client.subscription import SubscriptionState
 from client.timers import LONG_AGO
 from coordinator.errors import ErrorCode
@@ -59,7 +59,8 @@ class ConsumerMetadata:
     _equivalent_responses: int = 0
     _needs_update: bool = False
     _needs_new_topics: bool = False
-    _last_seen_epochs: dict[TopicPartition, int] = field(factory=dict)
+    #: Often those of an answer, which others share: to be replaced, not changed.
+    _last_seen_epochs: Mapping[TopicPartition, int] = field(factory=dict)
     _transient_topics: set[str] = field(factory=set)
     _unauthorized_topics: frozenset[str] = frozenset()
     _invalid_topics: frozenset[str] = frozenset()
@@ -140,7 +141,7 @@ class ConsumerMetadata:
         """Remember that a newer leader epoch exists; then the view is out of date."""
         known = self._last_seen_epochs.get(partition)
         if known is not None and epoch > known:
-            self._last_seen_epochs[partition] = epoch
+            self._last_seen_epochs = {**self._last_seen_epochs, partition: epoch}
             self.request_update()
 
     def add_transient_topics(self, topics: Iterable[str]) -> None:
@@ -192,9 +193,6 @@ class ConsumerMetadata:
         self._unauthorized_topics = self.view.unauthorized_topics
         self._invalid_topics = self.view.invalid_topics
         self.has_error = bool(self._unauthorized_topics or self._invalid_topics)
-        for partition in list(self._last_seen_epochs):
-            if not self._retains(partition.topic):
-                del self._last_seen_epochs[partition]
 
     def update_partition_leadership(
         self, leaders: dict[TopicPartition, tuple[int, int]], new_nodes: Iterable[BrokerNode]
@@ -211,7 +209,7 @@ class ConsumerMetadata:
             if leader_id not in nodes or known is None:
                 continue
             updated[partition] = attrs.evolve(known, leader_id=leader_id, leader_epoch=epoch)
-            self._last_seen_epochs[partition] = epoch
+            self._last_seen_epochs = {**self._last_seen_epochs, partition: epoch}
         if updated:
             in_order = tuple(nodes[node_id] for node_id in sorted(nodes))
             self.view = attrs.evolve(
@@ -220,15 +218,28 @@ class ConsumerMetadata:
         return list(updated)
 
     def _view_of(self, reply: MetadataResponse) -> ClusterView:
-        partitions: dict[TopicPartition, PartitionMetadata] = {}
-        topic_ids = {
-            topic.name: topic.topic_id for topic in reply.topics if topic.topic_id != ZERO_TOPIC_ID
-        }
         retained = [topic for topic in reply.topics if self._retains(topic.name, topic.is_internal)]
+        plain = reply.plain
+        if plain is not None and len(retained) == len(reply.topics):
+            if not self._last_seen_epochs:
+                if plain.epochs:
+                    self._equivalent_responses = 0
+                self._last_seen_epochs = plain.epochs
+                return plain.view
+            if self.view is plain.view and self._last_seen_epochs is plain.epochs:
+                return plain.view
+        return self._merged(reply, retained)
+
+    def _merged(
+        self, reply: MetadataResponse, retained: list[MetadataResponseTopic]
+    ) -> ClusterView:
+        """What an answer tells of these topics, where it is not older than what is known."""
+        partitions: dict[TopicPartition, PartitionMetadata] = {}
+        epochs = dict(self._last_seen_epochs)
         for topic in retained:
             if topic.error_code is ErrorCode.NONE:
                 for told in topic.told:
-                    latest = self._latest(topic, told)
+                    latest = self._latest(topic, told, epochs)
                     if latest is not None:
                         partitions[latest.partition] = latest
                     if told.error is not ErrorCode.NONE and is_stale_metadata(told.error):
@@ -236,37 +247,43 @@ class ConsumerMetadata:
             elif is_stale_metadata(topic.error_code):
                 self.request_update()
 
+        self._last_seen_epochs = {
+            partition: epoch
+            for partition, epoch in epochs.items()
+            if self._retains(partition.topic)
+        }
+
         def named(error: ErrorCode) -> frozenset[str]:
             return frozenset(topic.name for topic in retained if topic.error_code is error)
 
         return ClusterView(
-            nodes=tuple(
-                broker_node(broker.node_id, broker.host, broker.port, broker.rack)
-                for broker in sorted(reply.brokers, key=lambda broker: broker.node_id)
-            ),
+            nodes=reply.nodes,
             partitions=partitions,
-            topic_ids=topic_ids,
+            topic_ids=reply.topic_ids,
             unauthorized_topics=named(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
             invalid_topics=named(ErrorCode.INVALID_TOPIC_EXCEPTION),
             internal_topics=frozenset(topic.name for topic in retained if topic.is_internal),
         )
 
     def _latest(
-        self, topic: MetadataResponseTopic, told: PartitionMetadata
+        self,
+        topic: MetadataResponseTopic,
+        told: PartitionMetadata,
+        epochs: dict[TopicPartition, int],
     ) -> PartitionMetadata | None:
-        """The newer of what the answer says and what is known, by leader epoch."""
+        """The newer of what the answer says and what is known, by leader epoch, which is noted."""
         partition, epoch = told.partition, told.leader_epoch
         if epoch is None:
-            self._last_seen_epochs.pop(partition, None)
+            epochs.pop(partition, None)
             self._equivalent_responses = 0
             return told
-        seen = self._last_seen_epochs.get(partition)
+        seen = epochs.get(partition)
         is_same_topic = topic.topic_id in (ZERO_TOPIC_ID, self.view.topic_ids.get(topic.name))
         if seen is not None and is_same_topic and epoch < seen:
             return self.view.partitions.get(partition)
         if seen is None or not is_same_topic or epoch > seen:
             self._equivalent_responses = 0
-        self._last_seen_epochs[partition] = epoch
+        epochs[partition] = epoch
         return told
 
     def _retains(self, topic: str, is_internal: bool = False) -> bool:  # noqa: FBT001, FBT002
