@@ -6,6 +6,7 @@ Oracle: Kafka 4.3.1's Fetcher, FetchCollector, OffsetFetcher and SubscriptionSta
 from __future__ import annotations
 
 from client.messages import FetchPartitionResponse, FetchResponse, RecordBatch
+from client.partitions import TopicPartition
 from tests.client.talk import BY_HAND, COOPERATIVE, Talk
 
 TWO_BROKERS = {"t": [0, 1]}
@@ -261,3 +262,23 @@ def test_an_unexpected_fetch_error_escapes_although_other_positions_advanced(): 
 
     assert talk.outcome() == "IllegalStateException"
     assert talk.positions == {"t-0": 3, "t-1": 0}
+
+
+def test_the_replica_of_what_is_buffered_is_not_looked_for_while_nothing_else_can_be_fetched():
+    talk = Talk(
+        settings=BY_HAND | {"max.poll.records": 1},
+        topics={"t": [1]},
+        assignment=["t-0"],
+        committed={"t-0": 0},
+    ).joins()
+    talk.produce("t-0", 40)
+    talk.poll(1_000)
+    # As a Fetch answer does; the replica is not among those that are online.
+    talk.consumer.calls.subscriptions.state(TopicPartition("t", 0)).prefer_replica(0, 1_000_000)
+    talk.forget()
+
+    for _ in range(30):
+        talk.advance(10)
+        talk.poll()
+
+    assert talk.sent("Metadata") == []
