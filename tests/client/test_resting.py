@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from client.heartbeats import HeartbeatThread
 from client.listeners import ConsumerInterceptor
-from client.polling import PollLoop
-from client.resting import Rest
 from tests.client.talk import BY_HAND, Talk
+from tests.support.short_ways import SHORT_WAYS
 
 AT_ZERO = {"t-0": 0, "t-1": 0}
 LONG_MS = 60_000
@@ -157,13 +155,6 @@ SETTINGS = [
     {"heartbeat.interval.ms": 7_000},
     {"metadata.max.age.ms": 4_500},
     {"request.timeout.ms": 4_000, "default.api.timeout.ms": 4_000},
-]
-
-#: The short ways, and what makes the long one be gone instead.
-SHORT_WAYS = [
-    (Rest, "_is_calm", False),
-    (PollLoop, "_is_still_in_order", False),
-    (HeartbeatThread, "idle_until_ms", None),
 ]
 
 

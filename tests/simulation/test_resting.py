@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from client.heartbeats import HeartbeatThread
-from client.polling import PollLoop
-from client.resting import Rest
 from simulation.campaign import rows_of
 from simulation.random_worlds import draw_world
+from tests.support.short_ways import SHORT_WAYS
 
-#: The short ways, and what makes the long one be gone instead.
-SHORT_WAYS = [
-    (Rest, "_is_calm", False),
-    (PollLoop, "_is_still_in_order", False),
-    (HeartbeatThread, "idle_until_ms", None),
-]
 SEEDS = range(90, 100)
 
 
