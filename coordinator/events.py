@@ -36,6 +36,8 @@ class EventKind(Enum):
     SHARD_UNLOADED = "shard_unloaded"
     INTERNAL_FAULT = "internal_fault"
 
+    __hash__ = object.__hash__  # looked up for every event
+
 
 @quickly_made
 @frozen(kw_only=True)

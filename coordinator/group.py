@@ -73,8 +73,11 @@ class Group:
     @property
     def rebalance_timeout_ms(self) -> int:
         """The longest of the members' rebalance timeouts, never below 0."""
-        timeouts_ms = (member.rebalance_timeout_ms for member in self.members.values())
-        return max(0, max(timeouts_ms, default=0))
+        longest_ms = 0
+        for member in self.members.values():
+            if member.rebalance_timeout_ms > longest_ms:
+                longest_ms = member.rebalance_timeout_ms
+        return longest_ms
 
     def is_leader(self, member_id: str) -> bool:
         """Is it this member that leads?"""
@@ -162,7 +165,7 @@ class Group:
         if self.leader_id is None:
             self.leader_id = member.member_id
         self.members[member.member_id] = member
-        self._count_protocols(member, 1)
+        self._count_protocols(member.protocols, 1)
         if member.awaiting_join is not None:
             self.awaiting_join_count += 1
         self.pending_joins.pop(member.member_id, None)
@@ -176,7 +179,7 @@ class Group:
         for member_id in member_ids:
             member = self.members.pop(member_id, None)
             if member is not None:
-                self._count_protocols(member, -1)
+                self._count_protocols(member.protocols, -1)
                 if member.awaiting_join is not None:
                     self.awaiting_join_count -= 1
                 if member.group_instance_id is not None:
@@ -223,10 +226,10 @@ class Group:
         awaiting_join: JoinGroupRequest | None,
     ) -> None:
         """Store what a member says now, and the request it waits on."""
-        if protocols is not member.protocols:
-            self._count_protocols(member, -1)
-            member.protocols = protocols
-            self._count_protocols(member, 1)
+        before, member.protocols = member.protocols, protocols
+        if [each.name for each in before] != [each.name for each in protocols]:
+            self._count_protocols(before, -1)
+            self._count_protocols(protocols, 1)
         member.rebalance_timeout_ms = rebalance_timeout_ms
         member.session_timeout_ms = session_timeout_ms
         self.awaiting_join_count += (awaiting_join is not None) - (member.awaiting_join is not None)
@@ -256,9 +259,9 @@ class Group:
             topics.update(wanted)
         return frozenset(topics)
 
-    def _count_protocols(self, member: Member, by: int) -> None:
+    def _count_protocols(self, protocols: Iterable[JoinGroupRequestProtocol], by: int) -> None:
         counts = self.supported_protocols
-        for protocol in member.protocols:
+        for protocol in protocols:
             counts[protocol.name] = counts.get(protocol.name, 0) + by
 
     # --- the log ---

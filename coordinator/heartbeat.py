@@ -25,7 +25,7 @@ from coordinator.states import (
 from coordinator.step import Step
 
 #: The reply has one field, so there is one value for each answer.
-_ANSWERS = {state: HeartbeatResponse(error_code=code) for state, code in HEARTBEAT_ANSWERS.items()}
+ANSWERS = {state: HeartbeatResponse(error_code=code) for state, code in HEARTBEAT_ANSWERS.items()}
 
 
 def heartbeat(shard: Shard, request: HeartbeatRequest, step: Step) -> HeartbeatResponse | None:
@@ -41,7 +41,7 @@ def heartbeat(shard: Shard, request: HeartbeatRequest, step: Step) -> HeartbeatR
         return None
 
     step.keep_session(group.members[request.member_id])
-    return _ANSWERS[group.state]
+    return ANSWERS[group.state]
 
 
 def _refusal_of(group: Group, request: HeartbeatRequest) -> ErrorCode | None:

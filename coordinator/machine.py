@@ -13,6 +13,7 @@ from typing import ClassVar
 from attrs import define, evolve, field
 
 from coordinator import admin, expiry, offsets
+from coordinator.at_once import Committed, beat_at_once, commit_at_once
 from coordinator.cluster import ClusterView, Topic
 from coordinator.config import GroupConfig
 from coordinator.errors import ErrorCode, InternalFault, OutOfTurn
@@ -24,7 +25,7 @@ from coordinator.ids import IdSource, SeededIds
 from coordinator.java_order import partition_for
 from coordinator.join import join_group
 from coordinator.leave import leave_group
-from coordinator.outcome import NOTHING, Outcome, Reply, Write
+from coordinator.outcome import NOTHING, Outcome, Reply, Write, joined
 from coordinator.parts import (
     Gather,
     Part,
@@ -131,6 +132,19 @@ class GroupCoordinator:
             raise TypeError(f"{type(request).__name__} is not a request of the group coordinator")
         return route(self, request, now_ms)
 
+    def commit_at_once(self, request: OffsetCommitRequest, now_ms: int) -> Committed | None:
+        """Handle a plain commit for a host whose log takes it at once; None for any other.
+
+        It comes to what `on_request` and the log's word on its write come to then.
+        """
+        topics, shard = self.view.topics, self._shard_for(request.group_id or "")
+        if not self.is_active or topics is None or type(shard) is not Shard:
+            return None
+        committed = commit_at_once(shard, request, topics, now_ms)
+        if committed is not None:
+            self.next_write_id += 1
+        return committed
+
     def on_timer(self, timer: Timer, now_ms: int) -> Outcome:
         """Act on a timer that is due. One that is not set any more, or not yet due, is ignored."""
         index = timer.shard if isinstance(timer, ExpiryTimer | WriteTimer) else None
@@ -189,7 +203,7 @@ class GroupCoordinator:
         for operation in released:
             if isinstance(operation.then, Postponement) and operation.request is not None:
                 outcomes.append(self._run(shard, operation.request, now_ms))  # noqa: PERF401
-        return _joined(outcomes)
+        return joined(outcomes)
 
     def on_topics_deleted(self, topics: Iterable[Topic], now_ms: int) -> Outcome:
         """Topics are gone from the cluster: so are their offsets, in every shard."""
@@ -199,7 +213,7 @@ class GroupCoordinator:
             step = Step(shard, now_ms)
             expiry.on_topics_deleted(shard, gone, step)
             outcomes.append(self._finish(step, None, None))
-        return _joined(outcomes)
+        return joined(outcomes)
 
     # --- shards come and go ---
 
@@ -207,7 +221,7 @@ class GroupCoordinator:
         """The broker became the leader of this partition; until the load is done, ask again."""
         slot = self.slots.get(shard)
         if slot is not None:
-            if _is_older(epoch, slot.epoch):
+            if slot.knows_better_than(epoch):
                 return NOTHING
             slot.epoch = epoch
             if slot.status is not ShardStatus.FAILED:
@@ -235,12 +249,12 @@ class GroupCoordinator:
     def load(self, shard: int, records: Iterable[Record], now_ms: int) -> Outcome:
         """Take a shard over at once."""
         started = self.start_loading(shard)
-        return _joined([started, self.finish_loading(shard, records, now_ms)])
+        return joined([started, self.finish_loading(shard, records, now_ms)])
 
     def unload(self, shard: int, now_ms: int, *, epoch: int | None = None) -> Outcome:
         """Give a shard up: whoever waits in it is told to look elsewhere."""
         slot = self.slots.get(shard)
-        if slot is None or _is_older(epoch, slot.epoch):
+        if slot is None or slot.knows_better_than(epoch):
             return NOTHING
         del self.slots[shard]
         if slot.shard is None:
@@ -301,6 +315,15 @@ class GroupCoordinator:
         if refusal is not None:
             return self._answer(request, refusal)
         return self._in_shard_of(request.group_id or "", request, now_ms)
+
+    def _beat(self, request: HeartbeatRequest, now_ms: int) -> Outcome:
+        if self.is_active and request.group_id:
+            shard = self._shard_for(request.group_id)
+            if type(shard) is Shard:
+                outcome = beat_at_once(shard, request, now_ms)
+                if outcome is not None:
+                    return outcome
+        return self._for_one_group(request, now_ms)
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
         if self.is_active and request.group_id is not None:
@@ -368,7 +391,7 @@ class GroupCoordinator:
         if not outcomes:
             del self.gathers[gather_id]
             return self._answer(request, gather.merged(self.view))
-        return _joined(outcomes)
+        return joined(outcomes)
 
     # --- operations: what a handler did, on its way to the log and to the caller ---
 
@@ -464,7 +487,7 @@ class GroupCoordinator:
     _ROUTES: ClassVar[Mapping[type[Request], Callable[..., Outcome]]] = {
         JoinGroupRequest: _for_one_group,
         SyncGroupRequest: _for_one_group,
-        HeartbeatRequest: _for_one_group,
+        HeartbeatRequest: _beat,
         LeaveGroupRequest: _for_one_group,
         OffsetCommitRequest: _commit,
         OffsetFetchRequest: _fetch,
@@ -474,20 +497,3 @@ class GroupCoordinator:
         DeleteGroupsRequest: _delete_groups,
         FindCoordinatorRequest: _find,
     }
-
-
-def _is_older(epoch: int | None, known: int | None) -> bool:
-    """Is this word of a leader epoch out of date? Without epochs, the latest word counts."""
-    return epoch is not None and known is not None and epoch <= known
-
-
-def _joined(outcomes: list[Outcome]) -> Outcome:
-    """Several steps of one instant as one."""
-    if len(outcomes) == 1:
-        return outcomes[0]
-    return Outcome(
-        writes=tuple(each for outcome in outcomes for each in outcome.writes),
-        replies=tuple(each for outcome in outcomes for each in outcome.replies),
-        timers=tuple(each for outcome in outcomes for each in outcome.timers),
-        events=tuple(each for outcome in outcomes for each in outcome.events),
-    )

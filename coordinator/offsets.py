@@ -50,7 +50,7 @@ def commit_offsets(
             return None
         group = shard.create_group(request.group_id, step.now_ms)
         step.tell(EventKind.GROUP_CREATED, group, detail="for offsets without members")
-    refusal = _commit_refusal_of(group, request)
+    refusal = commit_refusal_of(group, request)
     if refusal is not None:
         step.tell(
             EventKind.COMMIT_REFUSED, group, member_id=request.member_id or None, error=refusal
@@ -81,7 +81,7 @@ def commit_refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetComm
     )
 
 
-def _commit_refusal_of(group: Group, request: OffsetCommitRequest) -> ErrorCode | None:
+def commit_refusal_of(group: Group, request: OffsetCommitRequest) -> ErrorCode | None:
     """Why a commit is not accepted; an Empty group takes one without a generation from anybody."""
     if group.state is EMPTY and request.generation_id < 0:
         return None
@@ -116,7 +116,7 @@ def _store(request: OffsetCommitRequest, step: Step) -> OffsetCommitResponse:
             else:
                 error = ErrorCode.NONE
                 _put(request, topic, each, expire_ms, step)
-            rows.append(_committed(each.partition_index, error))
+            rows.append(row_of(each.partition_index, error))
         topics.append(
             OffsetCommitResponseTopic(
                 name=topic.name, topic_id=topic.topic_id, partitions=tuple(rows)
@@ -126,7 +126,7 @@ def _store(request: OffsetCommitRequest, step: Step) -> OffsetCommitResponse:
 
 
 @lru_cache(maxsize=4_096)
-def _committed(partition: int, error: ErrorCode) -> OffsetCommitResponsePartition:
+def row_of(partition: int, error: ErrorCode = ErrorCode.NONE) -> OffsetCommitResponsePartition:
     """What is said of one partition, nearly always the same."""
     return OffsetCommitResponsePartition(partition_index=partition, error_code=error)
 

@@ -50,3 +50,15 @@ class Outcome(NamedTuple):
 
 
 NOTHING = Outcome()
+
+
+def joined(outcomes: list[Outcome]) -> Outcome:
+    """Several steps of one instant as one."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    return Outcome(
+        writes=tuple(each for outcome in outcomes for each in outcome.writes),
+        replies=tuple(each for outcome in outcomes for each in outcome.replies),
+        timers=tuple(each for outcome in outcomes for each in outcome.timers),
+        events=tuple(each for outcome in outcomes for each in outcome.events),
+    )

@@ -37,7 +37,7 @@ from coordinator.protocol import (
 )
 from coordinator.refusals import fetch_answer, fetch_refused
 
-_TOPIC_IDS_SINCE = 10
+TOPIC_IDS_SINCE = 10
 
 
 @frozen
@@ -120,7 +120,7 @@ def commit_in_one(request: OffsetCommitRequest, view: ClusterView) -> OffsetComm
     if view.topics is None or not topics:
         return request if topics else None
     is_as_known = True
-    by_id = request.api_version >= _TOPIC_IDS_SINCE
+    by_id = request.api_version >= TOPIC_IDS_SINCE
     known: dict[str, OffsetCommitRequestTopic] = {}
     for topic in topics:
         found = view.topic_with_id(topic.topic_id) if by_id else view.topic_named(topic.name)
@@ -147,7 +147,7 @@ def split_commit(request: OffsetCommitRequest, view: ClusterView) -> Split:
     known = request.topics
     refused: tuple[OffsetCommitResponseTopic, ...] = ()
     if view.topics is not None:
-        by_id = request.api_version >= _TOPIC_IDS_SINCE
+        by_id = request.api_version >= TOPIC_IDS_SINCE
         sorted_out = [_sort_topic(topic, view, by_id=by_id) for topic in request.topics]
         known = tuple(each for each, _ in sorted_out if each.partitions)
         refused = tuple(each for _, each in sorted_out if each.partitions)
@@ -230,7 +230,7 @@ def split_fetch(request: OffsetFetchRequest, view: ClusterView) -> Split:
 
 
 def _goes_by_id(request: OffsetFetchRequest, view: ClusterView) -> bool:
-    return request.api_version >= _TOPIC_IDS_SINCE and view.topics is not None
+    return request.api_version >= TOPIC_IDS_SINCE and view.topics is not None
 
 
 def _resolve(

@@ -251,6 +251,10 @@ class ShardSlot:
     shard: Shard | None = None
     epoch: int | None = None
 
+    def knows_better_than(self, epoch: int | None) -> bool:
+        """Is this word of a leader epoch out of date? Without epochs, the latest word counts."""
+        return epoch is not None and self.epoch is not None and epoch <= self.epoch
+
 
 def _operation_snapshot(operation: Operation) -> tuple[object, ...]:
     return (

@@ -95,6 +95,8 @@ class Rejoin(Enum):
     REBALANCE = "parked; a rebalance starts"
     CURRENT_GENERATION = "the current generation, at once"
 
+    __hash__ = object.__hash__
+
 
 #: A known member joins again with the protocols it had: as the leader, as a follower.
 REJOIN_UNCHANGED: Mapping[GroupState, tuple[Rejoin, Rejoin]] = {

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
+
+from attrs import define
 
 from coordinator.timers import SetTimer, Timer, TimerChange
 
 _TIDY_ABOVE = 64
+#: The place of a timer that is not set any more.
+_NOWHERE = -1
 
-#: A deadline, the number of its setting, and the timer as it was set.
-_Entry = tuple[int, int, Timer]
+
+@define(eq=False)
+class _Setting:
+    """A timer that is set: for when, as the how many-th, and the entry in the heap it stands at."""
+
+    at_ms: int
+    number: int
+    timer: Timer
+    placed_ms: int
+    placed: int
+
+
+#: A deadline and a number, as they were when the setting was placed there.
+_Entry = tuple[int, int, _Setting]
 
 
 class TimerQueue:
@@ -22,56 +38,58 @@ class TimerQueue:
 
     def __init__(self) -> None:
         self._heap: list[_Entry] = []
-        #: The entry of each timer that is set.
-        self._current: dict[Timer, _Entry] = {}
-        #: The entry that stands for each timer in the heap, at its deadline or before it.
-        self._placed: dict[Timer, _Entry] = {}
+        self._settings: dict[Timer, _Setting] = {}
         self._count = 0
 
     def __len__(self) -> int:
-        return len(self._current)
+        return len(self._settings)
 
     def __copy__(self) -> TimerQueue:
         twin = TimerQueue()
-        twin._heap = list(self._heap)
-        twin._current = dict(self._current)
-        twin._placed = dict(self._placed)
+        twin._settings = {
+            timer: _Setting(each.at_ms, each.number, each.timer, each.at_ms, each.number)
+            for timer, each in self._settings.items()
+        }
         twin._count = self._count
+        twin._tidy()
         return twin
 
     def apply(self, changes: Iterable[TimerChange]) -> None:
         """Carry out what an outcome asks for."""
-        current, placed = self._current, self._placed
+        settings = self._settings
         for change in changes:
-            if type(change) is SetTimer:
-                timer, at_ms = change
-                self._count = count = self._count + 1
-                current[timer] = entry = (at_ms, count, timer)
-                before = placed.get(timer)
-                if before is None or before[0] > at_ms:
-                    placed[timer] = entry
-                    heappush(self._heap, entry)
-            else:
-                current.pop(change[0], None)
-        if len(self._heap) > _TIDY_ABOVE + 2 * len(current):
+            timer = change[0]
+            setting = settings.get(timer)
+            if type(change) is not SetTimer:
+                if setting is not None:
+                    del settings[timer]
+                    setting.placed = _NOWHERE
+                continue
+            at_ms = change[1]
+            self._count = number = self._count + 1
+            if setting is None:
+                setting = settings[timer] = _Setting(at_ms, number, timer, at_ms, number)
+                heappush(self._heap, (at_ms, number, setting))
+                continue
+            setting.at_ms, setting.number, setting.timer = at_ms, number, timer
+            if at_ms < setting.placed_ms:
+                setting.placed_ms, setting.placed = at_ms, number
+                heappush(self._heap, (at_ms, number, setting))
+        if len(self._heap) > _TIDY_ABOVE + 2 * len(settings):
             self._tidy()
 
     def next_at_ms(self) -> int | None:
         """When the next timer is due; None if none is set."""
-        heap, placed = self._heap, self._placed
+        heap = self._heap
         while heap:
-            entry = heap[0]
-            timer = entry[2]
-            latest = self._current.get(timer)
-            if latest is entry:
-                return entry[0]
-            heappop(heap)
-            if placed.get(timer) is entry:
-                if latest is None:
-                    del placed[timer]
-                else:
-                    placed[timer] = latest
-                    heappush(heap, latest)
+            at_ms, number, setting = heap[0]
+            if setting.placed != number:
+                heappop(heap)  # It was cancelled, or stands at an earlier place.
+            elif setting.number == number:
+                return at_ms
+            else:
+                setting.placed_ms, setting.placed = setting.at_ms, setting.number
+                heapreplace(heap, (setting.at_ms, setting.number, setting))
         return None
 
     def pop_due(self, now_ms: int) -> tuple[int, Timer] | None:
@@ -79,12 +97,14 @@ class TimerQueue:
         at_ms = self.next_at_ms()
         if at_ms is None or at_ms > now_ms:
             return None
-        _, _, timer = heappop(self._heap)
-        del self._current[timer], self._placed[timer]
-        return at_ms, timer
+        setting = heappop(self._heap)[2]
+        setting.placed = _NOWHERE
+        del self._settings[setting.timer]
+        return at_ms, setting.timer
 
     def _tidy(self) -> None:
         """Drop entries that were replaced or cancelled, so that memory follows what is set."""
-        self._placed = dict(self._current)
-        self._heap = list(self._current.values())
+        for each in self._settings.values():
+            each.placed_ms, each.placed = each.at_ms, each.number
+        self._heap = [(each.at_ms, each.number, each) for each in self._settings.values()]
         heapify(self._heap)

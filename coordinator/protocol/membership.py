@@ -102,6 +102,7 @@ class JoinGroupRequest(Request):
     reason: str | None = field(default=None, validator=optional_text)
 
 
+@quickly_made
 @frozen(kw_only=True)
 class JoinGroupResponseMember:
     """A member as the leader sees it."""

@@ -81,6 +81,7 @@ class OffsetCommitRequest(Request):
         )
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetCommitResponsePartition:
     """Whether one partition's position is remembered."""
@@ -89,6 +90,7 @@ class OffsetCommitResponsePartition:
     error_code: ErrorCode = ErrorCode.NONE
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetCommitResponseTopic:
     """The partitions of one topic."""
@@ -98,6 +100,7 @@ class OffsetCommitResponseTopic:
     partitions: tuple[OffsetCommitResponsePartition, ...] = ()
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetCommitResponse(Response):
     """One error per partition; Kafka has none on top here, so `error_code` stays NONE."""
@@ -152,6 +155,7 @@ class OffsetFetchResponsePartition:
     error_code: ErrorCode = ErrorCode.NONE
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetFetchResponseTopic:
     """The partitions of one topic."""
@@ -161,6 +165,7 @@ class OffsetFetchResponseTopic:
     partitions: tuple[OffsetFetchResponsePartition, ...] = ()
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetFetchResponseGroup:
     """The committed positions of one group."""
@@ -170,6 +175,7 @@ class OffsetFetchResponseGroup:
     error_code: ErrorCode = ErrorCode.NONE
 
 
+@quickly_made
 @frozen(kw_only=True)
 class OffsetFetchResponse(Response):
     """One entry per group. In versions 2 to 7 the only group's error stands on top as well."""

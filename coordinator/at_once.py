@@ -1,0 +1,121 @@
+"""The short ways: what a group in order makes of a heartbeat or a commit, in one go.
+
+Nothing is under way in the shard, the caller is a member, and nothing is wrong with what it says:
+then what the handlers do, step by step, comes to this. Whatever is out of the ordinary is None
+here, and left to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from coordinator.cluster import Topic
+from coordinator.heartbeat import ANSWERS
+from coordinator.offsets import commit_refusal_of, row_of
+from coordinator.outcome import Outcome, Reply
+from coordinator.parts import TOPIC_IDS_SINCE
+from coordinator.protocol import (
+    HeartbeatRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponseTopic,
+)
+from coordinator.records import OffsetAndMetadata, OffsetRecord, TopicPartition
+from coordinator.shard import Shard
+from coordinator.states import COMMIT_KEEPS_SESSION, NOBODY_THERE
+from coordinator.timers import SetTimer
+
+#: What a member of the current generation hears, where there can be one.
+_ANSWERS_TO_MEMBERS = {
+    state: answer for state, answer in ANSWERS.items() if state not in NOBODY_THERE
+}
+
+
+class Committed(NamedTuple):
+    """A commit that is taken: what the log keeps, the answer, and the member's session anew."""
+
+    shard: int
+    records: tuple[OffsetRecord, ...]
+    response: OffsetCommitResponse
+    session: SetTimer
+
+
+def beat_at_once(shard: Shard, request: HeartbeatRequest, now_ms: int) -> Outcome | None:
+    """The outcome of a heartbeat; None if it is not a plain one."""
+    group = shard.groups.get(request.group_id or "")
+    if group is None or shard.waiting.writes:
+        return None
+    member_id, instance_id = request.member_id, request.group_instance_id
+    member = group.members.get(member_id)
+    answer = _ANSWERS_TO_MEMBERS.get(group.state)
+    if (
+        member is None
+        or answer is None
+        or request.generation_id != group.generation_id
+        or (instance_id is not None and group.static_members.get(instance_id) != member_id)
+    ):
+        return None
+    timer = member.session_timer
+    # Tuples with names, without the calls of their classes.
+    change = tuple.__new__(SetTimer, (timer, now_ms + member.session_timeout_ms))
+    shard.timers[timer] = change
+    reply = tuple.__new__(Reply, (request.request_id, answer))
+    return tuple.__new__(Outcome, ((), (reply,), (change,), ()))
+
+
+def commit_at_once(
+    shard: Shard, request: OffsetCommitRequest, topics: Mapping[str, Topic], now_ms: int
+) -> Committed | None:
+    """Take a member's commit of positions in these topics; None if it is not a plain one.
+
+    The caller's log must take what is committed at once: nothing here can be taken back.
+    """
+    group_id = request.group_id or ""
+    group, known = shard.groups.get(group_id), shard.offsets.get(group_id)
+    if group is None or known is None or shard.waiting.writes or shard.journal.changes:
+        return None
+    member = group.members.get(request.member_id)
+    if (
+        member is None
+        or not COMMIT_KEEPS_SESSION[group.state]
+        or request.retention_time_ms != -1
+        or request.api_version >= TOPIC_IDS_SINCE
+        or commit_refusal_of(group, request) is not None
+    ):
+        return None
+    records: list[OffsetRecord] = []
+    values: dict[TopicPartition, OffsetAndMetadata] = {}
+    answers: list[OffsetCommitResponseTopic] = []
+    for topic in request.topics:
+        name, partitions = topic.name, topic.partitions
+        found = topics.get(name)
+        if found is None or not partitions:
+            return None
+        count, topic_id = found.partitions, found.topic_id
+        rows = []
+        for each in partitions:
+            partition = each.partition_index
+            if each.committed_metadata or not 0 <= partition < count:
+                return None
+            values[name, partition] = value = OffsetAndMetadata(
+                committed_offset=each.committed_offset,
+                leader_epoch=each.committed_leader_epoch,
+                commit_timestamp_ms=now_ms,
+                topic_id=topic_id,
+            )
+            records.append(
+                OffsetRecord(group_id=group_id, topic=name, partition=partition, value=value)
+            )
+            rows.append(row_of(partition))
+        answers.append(
+            OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=tuple(rows))
+        )
+    if len({answer.name for answer in answers}) != len(request.topics) or not records:
+        return None
+    known.update(values)
+    timer = member.session_timer
+    session = SetTimer(timer, now_ms + member.session_timeout_ms)
+    shard.timers[timer] = session
+    response = OffsetCommitResponse(topics=tuple(answers))
+    return Committed(shard.index, tuple(records), response, session)

@@ -1,0 +1,97 @@
+"""A plain commit that is taken in one go comes to what the handlers and the log's word come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.cluster import ClusterView, Topic
+from tests.support.builders import a_broker, a_stable_group, begin_a_write
+from tests.support.verbs import an_offset, commit_of
+
+VIEW = ClusterView(topics={"t": Topic("t", 2, "id of t"), "u": Topic("u", 1, "id of u")})
+
+
+def a_broker_with_a_commit():
+    broker = a_broker(view=VIEW)
+    ada, bea = a_stable_group(broker, "ada", "bea")
+    broker.commits(ada)
+    return broker, ada, bea
+
+
+COMMITS = {
+    "of a new position": lambda ada: commit_of(ada, an_offset(offset=7)),
+    "of the same position": lambda ada: commit_of(ada, an_offset()),
+    "of two topics": lambda ada: commit_of(ada, an_offset(partition=1), an_offset("u")),
+    "in the oldest version": lambda ada: commit_of(ada, an_offset(), api_version=2),
+}
+
+
+@pytest.mark.parametrize("kind", COMMITS)
+def test_a_plain_commit_is_the_same_by_both_ways(kind):
+    broker, ada, _ = a_broker_with_a_commit()
+    twin, request = broker.copy(), COMMITS[kind](ada)
+
+    by_handlers = broker.commits(ada, *request.topics, api_version=request.api_version).response
+    at_once = twin.machine.commit_at_once(request, twin.now_ms)
+
+    assert at_once.response == by_handlers
+    assert at_once.records == tuple(broker.logs[0][-len(at_once.records) :])
+    assert at_once.session.at_ms == broker.session_ends_ms(ada)
+    assert twin.machine.snapshot() == broker.machine.snapshot()
+
+
+OTHERS = {
+    "with metadata": lambda ada: commit_of(ada, an_offset(metadata="m")),
+    "with a time to live": lambda ada: commit_of(ada, retention_time_ms=5, api_version=2),
+    "of an unknown topic": lambda ada: commit_of(ada, an_offset("absent")),
+    "of an unknown partition": lambda ada: commit_of(ada, an_offset("t", 2)),
+    "of a topic named twice": lambda ada: commit_of(ada, an_offset("t", 0), an_offset("t", 1)),
+    "of nothing": lambda ada: commit_of(ada, topics=()),
+    "by topic id": lambda ada: commit_of(ada, api_version=10),
+    "of a past generation": lambda ada: commit_of(ada, generation_id=0),
+    "of a stranger": lambda ada: commit_of(ada, member_id="stranger"),
+    "of somebody else's instance": lambda ada: commit_of(ada, group_instance_id="i"),
+    "of nobody": lambda _: commit_of(None),
+    "of another group": lambda ada: commit_of(ada, group_id="absent"),
+    "without a group": lambda ada: commit_of(ada, group_id=None),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_commit_is_left_to_the_handlers_that_is(kind):
+    broker, ada, _ = a_broker_with_a_commit()
+    before = broker.machine.snapshot()
+
+    assert broker.machine.commit_at_once(OTHERS[kind](ada), broker.now_ms) is None
+    assert broker.machine.snapshot() == before
+
+
+def test_a_commit_waits_with_everybody_else_while_a_write_is_under_way():
+    broker, ada, _ = a_broker_with_a_commit()
+    begin_a_write(broker)
+
+    assert broker.machine.commit_at_once(commit_of(ada), broker.now_ms) is None
+
+
+def test_a_commit_between_join_and_sync_is_left_to_the_handlers():
+    broker, ada, bea = a_broker_with_a_commit()
+    broker.joins(ada)
+    broker.joins(bea)
+
+    assert broker.machine.commit_at_once(commit_of(ada), broker.now_ms) is None
+
+
+def test_a_machine_that_does_not_know_its_cluster_leaves_every_commit_to_the_handlers():
+    broker = a_broker()
+    (ada,) = a_stable_group(broker, "ada")
+    broker.commits(ada)
+
+    assert broker.machine.commit_at_once(commit_of(ada), broker.now_ms) is None
+
+
+def test_a_stored_position_has_the_id_of_its_topic():
+    broker, ada, _ = a_broker_with_a_commit()
+
+    (record,) = broker.machine.commit_at_once(commit_of(ada), broker.now_ms).records
+
+    assert record.value.topic_id == "id of t"
