@@ -138,6 +138,8 @@ class RunningLoop:
         else:
             self.consumer.subscribe(self.loop.topics, listener)
         batches = self.consumer.batches(self.loop.poll_timeout_ms)
+        if self.loop.commit is _AUTO and self.loop.time_per_record == AT_ONCE:
+            batches.at_once = self._process_at_once
         while not self.is_stopping:
             try:
                 await self._handle(await self._next_of(batches))
@@ -244,6 +246,13 @@ class RunningLoop:
         self._unfinished.clear()
         if refused:
             self.seek_to_results(sorted(refused))
+
+    def _process_at_once(self, ranges: tuple[RecordRange, ...]) -> None:
+        """What `_process` comes to where records take no time and leave no results."""
+        now_ms = self.consumer.clock.now_ms
+        for found in ranges:
+            self.tell(ProcessingBegan(at_ms=now_ms, records=found, takes_ms=0))
+            self.tell(RecordsProcessed(at_ms=now_ms, records=found))
 
     def _has_effect(self, piece: RecordRange) -> bool:
         """Write the results, if that is the mode; False if another member has overtaken us."""

@@ -33,7 +33,7 @@ from client.outputs import OffsetsGiven, PausesChanged, PositionSought, RecordsR
 from client.partitions import OffsetAndMetadata, TopicPartition
 from client.polling import PollLoop
 from client.positions import FoundOffset, Positions
-from client.records import NO_RECORDS, ConsumerRecords
+from client.records import NO_RECORDS, ConsumerRecords, RecordRange
 from client.reset import EARLIEST, LATEST, ResetStrategy
 from client.settings import DEFAULT_CLOSE_TIMEOUT_MS, ConsumerConfig
 from client.subscription import FetchPosition, SubscriptionState, SubscriptionType
@@ -409,6 +409,8 @@ class RecordBatches:
 
     consumer: AsyncConsumer
     timeout_ms: int
+    #: What is done with the records, if that takes no time, calls nobody and is all.
+    at_once: Callable[[tuple[RecordRange, ...]], None] | None = None
 
     def __aiter__(self) -> RecordBatches:
         return self
@@ -417,12 +419,20 @@ class RecordBatches:
         """The records of the next poll that has any."""
         polling = self.consumer.polling
         polling.swallows_empty_polls = True
+        if self.at_once is not None and not self.consumer.interceptors:
+            polling.handles_at_once = self._hand_out
         try:
             while not (records := await self.consumer.poll(self.timeout_ms)):
                 pass
         finally:
             polling.swallows_empty_polls = False
+            polling.handles_at_once = None
         return records
+
+    def _hand_out(self, ranges: tuple[RecordRange, ...]) -> None:
+        assert self.at_once is not None
+        self.consumer.tell(RecordsReturned(at_ms=self.consumer.clock.now_ms, ranges=ranges))
+        self.at_once(ranges)
 
 
 def _checked(offsets: Offsets) -> Offsets:

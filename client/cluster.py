@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import field, frozen
 
 from client.errors import AnyError
-from client.partitions import BrokerNode, TopicPartition
+from client.partitions import BrokerNode, LeaderAndEpoch, TopicPartition
 from coordinator.errors import ErrorCode
 
 
@@ -35,6 +35,8 @@ class ClusterView:
     internal_topics: frozenset[str] = frozenset()
     _by_topic: Mapping[str, tuple[PartitionMetadata, ...]] = field(init=False, eq=False)
     _by_id: Mapping[int, BrokerNode] = field(init=False, eq=False)
+    #: Those that were asked for, so far.
+    _leaders: dict[TopicPartition, LeaderAndEpoch] = field(init=False, eq=False, factory=dict)
 
     @_by_topic.default
     def _partitions_by_topic(self) -> Mapping[str, tuple[PartitionMetadata, ...]]:
@@ -55,6 +57,14 @@ class ClusterView:
     def node(self, node_id: int | None) -> BrokerNode | None:
         """The broker of that id, if it is known."""
         return None if node_id is None else self._by_id.get(node_id)
+
+    def leader_of(self, partition: TopicPartition) -> LeaderAndEpoch | None:
+        """The leader of a partition and since which epoch; None if the partition is not known."""
+        leader = self._leaders.get(partition)
+        if leader is None and (known := self.partitions.get(partition)) is not None:
+            leader = LeaderAndEpoch(self.node(known.leader_id), known.leader_epoch)
+            self._leaders[partition] = leader
+        return leader
 
     def partitions_of(self, topic: str) -> tuple[PartitionMetadata, ...]:
         """A topic's partitions in ascending order; none for a topic that is not known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 from attrs import define, field
 
@@ -15,7 +16,7 @@ from client.errors import (
     TopicAuthorizationException,
 )
 from client.fetch_buffer import CompletedFetch, FetchBuffer
-from client.messages import NO_NODE_ID, FetchPartitionResponse
+from client.messages import NO_NODE_ID, FetchPartition, FetchPartitionResponse
 from client.metadata import ConsumerMetadata
 from client.partitions import OffsetAndMetadata, TopicPartition
 from client.records import RecordRange
@@ -63,6 +64,14 @@ class Collected:
         return not self.ranges and not self.has_advanced
 
 
+class Whole(NamedTuple):
+    """All that an answer has of a partition, found fit to be taken as it is."""
+
+    records: RecordRange | None
+    answer: FetchPartitionResponse
+    state: PartitionState
+
+
 #: What nothing to collect amounts to; not to be added to.
 _NOTHING = Collected()
 _NONE = ErrorCode.NONE
@@ -102,6 +111,50 @@ class Collector:
             if paused:
                 buffer.add(paused)
         return collected
+
+    def found_whole(
+        self,
+        partition: TopicPartition,
+        answer: FetchPartitionResponse,
+        wanted: FetchPartition | None,
+    ) -> Whole | None:
+        """What an answer has of a partition: records as wanted, all in one batch, or none."""
+        batches = answer.batches
+        if (
+            wanted is None
+            or answer.error_code is not _NONE
+            or answer.preferred_read_replica != NO_NODE_ID
+            or len(batches) > 1
+        ):
+            return None
+        state = self.subscriptions.fetchable_state(partition)
+        if state is None or state.position is None:
+            return None
+        first = state.position.offset
+        if first != wanted.fetch_offset:
+            return None
+        if not batches:
+            return Whole(None, answer, state)
+        batch = batches[0]
+        if first >= batch.end:
+            return None
+        if first < batch.first:
+            first = batch.first
+        records = RecordRange(
+            partition=partition, first=first, end=batch.end, leader_epoch=batch.epoch
+        )
+        return Whole(records, answer, state)
+
+    def take_whole(self, whole: Whole) -> None:
+        """Take what was found whole: the position moves behind the records."""
+        records, answer, state = whole
+        assert state.position is not None
+        self._take_note(answer, state)
+        if records is None:
+            return
+        next_offset, leader = answer.batches[0].next_offset, state.position.current_leader
+        state.position = FetchPosition(next_offset, records.leader_epoch, leader)
+        self.subscriptions.move_to_end(records.partition)
 
     def _next_in_line(self, buffer: FetchBuffer, collected: Collected) -> bool:
         if not buffer.queue:

@@ -33,6 +33,7 @@ from client.java_maps import filled_with_texts
 from client.listeners import CommitCallback, ConsumerInterceptor, Offsets
 from client.membership import NO_GENERATION, Generation, Membership
 from client.outputs import CommitFailed
+from client.partitions import OffsetAndMetadata, TopicPartition
 from client.settings import ConsumerConfig
 from client.states import MemberState
 from client.subscription import SubscriptionState
@@ -48,6 +49,10 @@ from coordinator.protocol import (
 
 #: Newer versions name topics by id, which the classic consumer never does.
 OFFSET_COMMIT_VERSION = 9
+
+
+#: Offsets in the order in which they are to be told.
+_InOrder = tuple[tuple[TopicPartition, OffsetAndMetadata], ...]
 
 
 @define(eq=False)
@@ -73,8 +78,11 @@ class Commits:
     before_rebalance: RequestFuture[None] | None = None
     _in_flight_async: int = 0
     _pending_async: int = 0
-    _is_fenced: bool = False
-    _completed: deque[_Completion] = field(factory=deque)
+    is_fenced: bool = False
+    #: How commits ended of which the application is still to be told.
+    completed: deque[_Completion] = field(factory=deque)
+    #: The offsets that were last put into a request, and how they look there.
+    _last: tuple[_InOrder, tuple[OffsetCommitRequestTopic, ...]] = ((), ())
     auto_commit_timer: Timer = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -147,7 +155,7 @@ class Commits:
                 self._pending_async -= 1
                 self._tell_failed(offsets, error)
                 failure = RetriableCommitFailedException("no coordinator was found", error)
-                self._completed.append(_Completion(callback, offsets, failure))
+                self.completed.append(_Completion(callback, offsets, failure))
 
             told = lookup.listen(on_found, on_failure)
             if told is not None:
@@ -161,16 +169,17 @@ class Commits:
 
         def on_success(_: None) -> None:
             self._in_flight_async -= 1
-            self._intercept(offsets)
-            self._completed.append(_Completion(callback, offsets, None))
+            if self.interceptors:
+                self._intercept(offsets)
+            self.completed.append(_Completion(callback, offsets, None))
 
         def on_failure(error: Exception) -> None:
             self._in_flight_async -= 1
             if isinstance(error, RetriableException):
                 error = RetriableCommitFailedException("the commit may be tried again", error)
-            self._completed.append(_Completion(callback, offsets, error))
+            self.completed.append(_Completion(callback, offsets, error))
             if isinstance(error, FencedInstanceIdException):
-                self._is_fenced = True
+                self.is_fenced = True
 
         future.listen(on_success, on_failure)
         return future
@@ -178,14 +187,14 @@ class Commits:
     @property
     def has_news(self) -> bool:
         """Whether the application is to be told how a commit ended."""
-        return self._is_fenced or bool(self._completed)
+        return self.is_fenced or bool(self.completed)
 
     async def run_callbacks(self) -> None:
         """Tell the application of commits that have ended, in the order in which they did."""
-        if self._is_fenced:
+        if self.is_fenced:
             raise FencedInstanceIdException("an asynchronous commit was fenced")
-        while self._completed:
-            done = self._completed.popleft()
+        while self.completed:
+            done = self.completed.popleft()
             await self.call_back(done.callback, done.offsets, done.error)
 
     # --- automatic --------------------------------------------------------------------------------
@@ -201,7 +210,7 @@ class Commits:
 
     def restart_auto_commit_timer(self) -> None:
         """A new assignment begins a new interval."""
-        if self.is_auto_commit:
+        if self.config.enable_auto_commit:
             self.auto_commit_timer.update_and_reset(self.config.auto_commit_interval_ms)
 
     async def maybe_auto_commit_async(self, now_ms: int) -> None:
@@ -209,7 +218,7 @@ class Commits:
         if not self.config.enable_auto_commit:
             return
         self.auto_commit_timer.update(now_ms)
-        if self.auto_commit_timer.is_expired:
+        if self.auto_commit_timer.current_ms >= self.auto_commit_timer.deadline_ms:
             self.auto_commit_timer.reset(self.config.auto_commit_interval_ms)
             await self.auto_commit_async()
 
@@ -263,7 +272,7 @@ class Commits:
             generation_id=sent.generation_id,
             member_id=sent.member_id,
             group_instance_id=instance_id,
-            topics=_topics_of(offsets),
+            topics=self._topics_of(offsets),
         )
 
         def handle(reply: object, committed: RequestFuture[None]) -> Told:
@@ -274,6 +283,13 @@ class Commits:
         return self.membership.requests.ask(
             coordinator, request, handle, lambda error: self._tell_failed(offsets, error)
         )
+
+    def _topics_of(self, offsets: Offsets) -> tuple[OffsetCommitRequestTopic, ...]:
+        """The offsets as a request tells them; where nothing is read, often those told before."""
+        in_order = tuple(offsets.items())
+        if in_order != self._last[0]:
+            self._last = in_order, _topics_of(offsets)
+        return self._last[1]
 
     def _unsent(self, offsets: Offsets, error: Exception) -> RequestFuture[None]:
         self._tell_failed(offsets, error)

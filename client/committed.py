@@ -22,7 +22,7 @@ from client.errors import (
 from client.futures import RequestFuture, Told, no_coordinator
 from client.membership import Generation, Membership
 from client.metadata import ConsumerMetadata
-from client.partitions import OffsetAndMetadata, TopicPartition
+from client.partitions import OffsetAndMetadata, TopicPartition, offset_and_metadata
 from client.settings import ConsumerConfig
 from client.subscription import FetchPosition, SubscriptionState
 from client.timers import Timer
@@ -97,7 +97,8 @@ class Committed:
             self._pending = None
         attempts = 0
         while True:
-            if not await self.membership.discovery.ensure_ready(timer):
+            discovery = self.membership.discovery
+            if discovery.is_unknown() and not await discovery.ensure_ready(timer):
                 return None
             if self._pending is None:
                 self._pending = _Pending(wanted, generation, self._send(wanted))
@@ -131,8 +132,10 @@ class Committed:
                 OffsetFetchRequestGroup(
                     group_id=self.config.group_id,
                     topics=tuple(
-                        OffsetFetchRequestTopic(name=topic, partition_indexes=tuple(numbers))
-                        for topic, numbers in by_topic.items()
+                        [
+                            OffsetFetchRequestTopic(name=topic, partition_indexes=tuple(numbers))
+                            for topic, numbers in by_topic.items()
+                        ]
                     ),
                 ),
             ),
@@ -176,10 +179,10 @@ def _offsets_of(group: OffsetFetchResponseGroup) -> CommittedOffsets | KafkaExce
                 offsets[partition] = None
             else:
                 epoch = found.committed_leader_epoch
-                offsets[partition] = OffsetAndMetadata(
-                    offset=found.committed_offset,
-                    leader_epoch=None if epoch == NO_PARTITION_LEADER_EPOCH else epoch,
-                    metadata=found.metadata,
+                offsets[partition] = offset_and_metadata(
+                    found.committed_offset,
+                    None if epoch == NO_PARTITION_LEADER_EPOCH else epoch,
+                    found.metadata,
                 )
     if unauthorized:
         return TopicAuthorizationException(f"not authorized: {sorted(set(unauthorized))}")

@@ -120,8 +120,13 @@ class Consumer:
         self._advance(now_ms)
         return self._settled()
 
+    def on_stop(self, now_ms: int) -> None:
+        """The process is stopped, by a collector or an operator, after what was due until now."""
+        self.clock.now_ms = max(self.clock.now_ms, now_ms)
+
     def on_resume(self, now_ms: int) -> tuple[object, ...]:
-        """The process was stopped until now, by a collector or an operator; it catches up now."""
+        """The process was stopped until now; it catches up now."""
+        self.calls.polling.on_resume(self.clock.now_ms, now_ms)
         self.threads.skip(now_ms)
         return self._settled()
 

@@ -7,6 +7,7 @@ version is read as the newest one known here, as Kafka reads it.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from client.assignors.byte_fields import (
     ByteReader,
@@ -19,7 +20,12 @@ from client.assignors.byte_fields import (
     text_field,
     texts_field,
 )
-from client.assignors.interface import UNKNOWN_GENERATION, Assignment, Subscription
+from client.assignors.interface import (
+    UNKNOWN_GENERATION,
+    Assignment,
+    Subscription,
+    TopicPartition,
+)
 from client.assignors.java_order import text_key
 
 __all__ = [
@@ -39,19 +45,31 @@ _WITH_RACK = 3
 def encode_subscription(subscription: Subscription, version: int = _NEWEST) -> bytes:
     """A member's subscription, topics and owned partitions sorted; older versions say less."""
     version = _known(version)
-    owned = by_topic(subscription.owned_partitions)
     fields = [
         int16_field(version),
-        texts_field(_sorted(subscription.topics)),
+        _topics_field(subscription.topics),
         bytes_field(subscription.user_data),
     ]
     if version >= _WITH_OWNED_PARTITIONS:
-        fields.append(partitions_field((t, sorted(owned[t])) for t in _sorted(owned)))
+        fields.append(_owned_field(subscription.owned_partitions))
     if version >= _WITH_GENERATION:
         fields.append(int32_field(max(subscription.generation_id, UNKNOWN_GENERATION)))
     if version >= _WITH_RACK:
         fields.append(text_field(subscription.rack_id))
     return b"".join(fields)
+
+
+# A member tells the same topics in every join, and mostly the same partitions as before; and a
+# leader gives most members what they had. So these fields are remembered as they were written.
+@lru_cache(maxsize=256)
+def _topics_field(topics: tuple[str, ...]) -> bytes:
+    return texts_field(_sorted(topics))
+
+
+@lru_cache(maxsize=256)
+def _owned_field(partitions: tuple[TopicPartition, ...]) -> bytes:
+    owned = by_topic(partitions)
+    return partitions_field((topic, sorted(owned[topic])) for topic in _sorted(owned))
 
 
 def _sorted(topics: Collection[str]) -> Collection[str]:
@@ -85,6 +103,7 @@ def encode_assignment(assignment: Assignment, version: int = _NEWEST) -> bytes:
     )
 
 
+@lru_cache(maxsize=256)
 def decode_assignment(data: bytes) -> Assignment:
     """A member's assignment as its leader sent it."""
     reader = ByteReader(data)

@@ -42,7 +42,12 @@ class Discovery:
 
     def check_and_get(self) -> BrokerNode | None:
         """The coordinator; one whose connection failed and backs off is no longer it."""
-        if self.coordinator is not None and self.client.is_unavailable(self.coordinator):
+        client, known = self.client, self.coordinator
+        if (
+            known is not None
+            and client.clock.now_ms < client.network.states.backs_off_until_ms
+            and client.is_unavailable(known)
+        ):
             self.mark_unknown(is_disconnected=True)
         return self.coordinator
 

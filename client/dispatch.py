@@ -46,7 +46,8 @@ class ConsumerNetworkClient:
     fetched: int = 0
     #: How many ends of others, but for heartbeats, which only a membership minds.
     ended: int = 0
-    _wakeup: bool = False
+    #: Whether somebody called `wakeup`, and no call has raised yet.
+    is_woken_up: bool = False
     _unsent: dict[BrokerNode, deque[ClientRequest]] = field(factory=dict)
     _pending_disconnects: deque[BrokerNode] = field(factory=deque)
     _delay_ms_max: int = field(init=False)
@@ -111,13 +112,13 @@ class ConsumerNetworkClient:
 
     def wakeup(self) -> None:
         """Make the present or the next waiting call raise."""
-        self._wakeup = True
+        self.is_woken_up = True
         self.network.channels.is_woken = True
 
     def maybe_trigger_wakeup(self) -> None:
         """Raise if somebody called `wakeup`, once."""
-        if self._wakeup and not self.wakeups_disabled:
-            self._wakeup = False
+        if self.is_woken_up and not self.wakeups_disabled:
+            self.is_woken_up = False
             raise WakeupException
 
     # --- passes -----------------------------------------------------------------------------------
@@ -129,19 +130,26 @@ class ConsumerNetworkClient:
         *,
         wakeups: bool = True,
         comes_back: bool = False,
+        is_idle: bool | None = None,
     ) -> None:
         """Make one network pass, waiting for news at most as long as the timer runs.
 
         Passes that would do nothing are not made; neither is, for a caller that only comes back,
-        one whose wait would end at once because of a wake-up.
+        one whose wait would end at once because of a wake-up. Who has asked whether a pass that
+        does not wait is idle says so.
         """
-        if not self._is_idle(timer.current_ms):
-            await self._begin_pass()
+        if self._unsent and self._only_sends(timer.current_ms):
+            return
+        if is_idle is None:
+            is_idle = self._is_idle(timer.current_ms)
+        if not is_idle:
+            if self.network.ended or self._pending_disconnects:
+                await self._begin_pass()
             timeout_ms = self._timeout_ms(timer, should_block)
         elif timer.current_ms < timer.deadline_ms and (should_block is None or should_block()):
             if comes_back:
                 self.network.channels.is_woken = False
-            elif self._is_over_at_once(timer):
+            elif self.network.channels.is_woken and self._is_over_at_once(timer):
                 return
             timeout_ms = self._patience_ms(timer)
         else:
@@ -154,23 +162,35 @@ class ConsumerNetworkClient:
 
     async def poll_no_wakeup(self) -> None:
         """Make one pass without waiting and without looking for wakeups."""
-        if self._is_idle(self.clock.now_ms):
+        if self._unsent:
+            if self._only_sends(self.clock.now_ms):
+                return
+        elif self._is_idle(self.clock.now_ms):
             self.network.channels.is_woken = False
             if not self.threads.is_spinning():
                 return
-        timer = self.clock.timer(0)
-        await self._begin_pass()
+        if self.network.ended or self._pending_disconnects:
+            await self._begin_pass()
         if self._unsent:
-            self._try_send(timer.current_ms)
-        await self._end_pass(timer, 0, wakeups=False)
+            self._try_send(self.clock.now_ms)
+        await self._end_pass(None, 0, wakeups=False)
 
     async def poll_until_done(
         self, future: RequestFuture[Any], timer: Timer, *, wakeups: bool = True
     ) -> bool:
         """Make passes until the answer is there or time is up; at least one."""
         while True:
-            await self.poll(timer, future.should_block, wakeups=wakeups, comes_back=True)
-            if future.is_done or timer.is_expired:
+            if not self._unsent or not self._only_sends(timer.current_ms):
+                is_idle = self._is_idle(timer.current_ms)
+                is_over = future.is_done or timer.current_ms >= timer.deadline_ms
+                if is_over and is_idle and not self.threads.is_spinning():
+                    self.network.channels.is_woken = False
+                    timer.current_ms = self.clock.now_ms
+                    return future.is_done
+                await self.poll(
+                    timer, future.should_block, wakeups=wakeups, comes_back=True, is_idle=is_idle
+                )
+            if future.is_done or timer.current_ms >= timer.deadline_ms:
                 return future.is_done
 
     async def transmit_sends(self) -> None:
@@ -202,8 +222,12 @@ class ConsumerNetworkClient:
 
     async def sleep(self, timer: Timer, duration_ms: int) -> None:
         """Sleep, but not beyond the timer."""
-        await self.sleep_for(min(duration_ms, timer.remaining_ms))
-        timer.update()
+        duration_ms = min(duration_ms, timer.deadline_ms - timer.current_ms)
+        if duration_ms <= 0:
+            self.threads.count_turn()
+        else:
+            await self.sleep_for(duration_ms)
+        timer.current_ms = self.clock.now_ms
 
     async def sleep_for(self, duration_ms: int) -> None:
         """Let time pass on this thread."""
@@ -216,22 +240,70 @@ class ConsumerNetworkClient:
 
     # --- inside a pass ----------------------------------------------------------------------------
 
+    def _only_sends(self, now_ms: int) -> bool:
+        """Make a pass that finds one request to send and nothing else; whether it was such a one.
+
+        It does not wait, whatever was wanted: what is sent wakes it up.
+        """
+        network, unsent = self.network, self._unsent
+        if (
+            len(unsent) > 1
+            or now_ms != self.clock.now_ms
+            or network.ended
+            or self._pending_disconnects
+            or self.is_woken_up
+            or now_ms >= self.metadata.fresh_until_ms
+            or self.metadata.has_error
+            or not network.is_idle(now_ms)
+        ):
+            return False
+        for node, queue in unsent.items():
+            can_send = len(queue) == 1 and network.can_send(node.connection)
+            if not can_send or self.threads.is_spinning():
+                return False
+            network.send(queue.popleft(), now_ms)
+        unsent.clear()
+        self.passes += 1
+        network.channels.receive()  # It finds nothing there.
+        if self.threads.has_due_heartbeat:
+            self.threads.run_due_heartbeats()
+        return True
+
     def makes_idle_pass(self) -> bool:
         """Make a pass of a heartbeat thread's, if it does nothing; whether it did nothing."""
-        if not self._finds_nothing(self.clock.now_ms):
+        network = self.network
+        if (
+            self._unsent
+            or network.ended
+            or self._pending_disconnects
+            or self.is_woken_up
+            or not network.is_idle(self.clock.now_ms)
+            or self.metadata.has_error
+        ):
+            return False
+        network.channels.is_woken = False
+        return True
+
+    def makes_idle_round(self) -> bool:
+        """Make a pass of the application's that does not wait, if it does nothing; whether so."""
+        now_ms = self.clock.now_ms
+        if (
+            now_ms >= self.metadata.fresh_until_ms
+            or not self._is_idle(now_ms)
+            or self.threads.is_spinning()
+        ):
             return False
         self.network.channels.is_woken = False
         return True
 
     def _is_idle(self, now_ms: int) -> bool:
         """Whether a pass that does not wait would do nothing at all."""
-        return self._finds_nothing(now_ms) and not self.threads.has_due_heartbeat
-
-    def _finds_nothing(self, now_ms: int) -> bool:
+        network = self.network
         return (
-            not (self._unsent or self.network.ended or self._pending_disconnects or self._wakeup)
-            and self.network.is_idle(now_ms)
+            not (self._unsent or network.ended or self._pending_disconnects or self.is_woken_up)
+            and network.is_idle(now_ms)
             and not self.metadata.has_error
+            and not self.threads.has_due_heartbeat
         )
 
     def _is_over_at_once(self, timer: Timer) -> bool:
@@ -239,13 +311,12 @@ class ConsumerNetworkClient:
 
         While metadata is not fresh, whoever asks how long it will be makes a draw.
         """
-        channels = self.network.channels
-        if not channels.is_woken or timer.current_ms >= self.metadata.fresh_until_ms:
+        if timer.current_ms >= self.metadata.fresh_until_ms:
             return False
         if self.threads.is_spinning():
             return False
         self.passes += 1
-        channels.receive()
+        self.network.channels.receive()
         timer.update()
         return True
 
@@ -256,20 +327,22 @@ class ConsumerNetworkClient:
         if self._pending_disconnects:
             self._handle_pending_disconnects()
 
-    async def _end_pass(self, timer: Timer, timeout_ms: int, *, wakeups: bool) -> None:
-        """Wait at most so long for news, and handle them."""
+    async def _end_pass(self, timer: Timer | None, timeout_ms: int, *, wakeups: bool) -> None:
+        """Wait at most so long for news, and handle them; without a timer, from now on."""
         self.passes += 1
-        network, unsent = self.network, self._unsent
-        await network.poll(timeout_ms, timer.current_ms)
-        timer.update()
-        if unsent and (self._wakeup or any(unsent.values())):
+        network, unsent, clock = self.network, self._unsent, self.clock
+        await network.poll(timeout_ms, clock.now_ms if timer is None else timer.current_ms)
+        now_ms = clock.now_ms
+        if timer is not None and now_ms > timer.current_ms:
+            timer.current_ms = now_ms
+        if unsent and (self.is_woken_up or any(unsent.values())):
             self._check_disconnects()
-        if wakeups and self._wakeup:
+        if wakeups and self.is_woken_up:
             self.maybe_trigger_wakeup()
         if unsent:
             if any(unsent.values()):
-                self._try_send(timer.current_ms)
-                self._fail_expired(timer.current_ms)
+                self._try_send(now_ms)
+                self._fail_expired(now_ms)
                 for node in [node for node, queue in unsent.items() if not queue]:
                     del unsent[node]
             else:
@@ -278,7 +351,8 @@ class ConsumerNetworkClient:
             await self._tell_ends()
         if self.metadata.has_error:
             self.metadata.maybe_throw_any()
-        self.threads.run_due_heartbeats()
+        if self.threads.has_due_heartbeat:
+            self.threads.run_due_heartbeats()
 
     @property
     def is_at_rest(self) -> bool:
@@ -286,10 +360,22 @@ class ConsumerNetworkClient:
         return not (
             self._unsent
             or self._pending_disconnects
-            or self._wakeup
+            or self.is_woken_up
             or self.metadata.has_error
             or not self.network.is_at_rest
         )
+
+    def idle_until_ms(self, now_ms: int) -> int:
+        """Until when passes that wait can only be ended by news; now, if this one has others.
+
+        What is in flight may turn out to have been sent earlier than it seems (`set_sent`), by the
+        wait for records and a round trip.
+        """
+        if not self.is_at_rest:
+            return now_ms
+        spare_ms = (self.config.request_timeout_ms - self.config.fetch_max_wait_ms) // 2
+        until_ms = now_ms + min(self._delay_ms_max, spare_ms)
+        return max(now_ms, min(until_ms, self.network.in_time_until_ms))
 
     def send_at_rest(self, now_ms: int) -> ClientRequest:
         """Put on the wire the one request that is queued, as the pass would that follows."""
@@ -304,10 +390,13 @@ class ConsumerNetworkClient:
     def note_rest(self, now_ms: int) -> int:
         """Note a pass that found nothing to do; when the wait that follows on it ends at last."""
         self.passes += 1
+        config = self.config
         wait_ms = self._delay_ms_max
-        if self.network.in_flight_count == 0:
-            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
-        return min(now_ms + min(wait_ms, self.config.request_timeout_ms), self.metadata.expires_ms)
+        if self.network.in_flight_count == 0 and config.retry_backoff_ms < wait_ms:
+            wait_ms = config.retry_backoff_ms
+        if config.request_timeout_ms < wait_ms:
+            wait_ms = config.request_timeout_ms
+        return min(now_ms + wait_ms, self.metadata.expires_ms)
 
     def _timeout_ms(self, timer: Timer, should_block: ShouldBlock | None) -> int:
         """Send what can be sent; say how long to wait for news."""
@@ -327,7 +416,10 @@ class ConsumerNetworkClient:
         """Send what can be sent; say after how long more might be."""
         delay_ms = self._delay_ms_max
         network = self.network
+        is_fresh = now_ms < self.metadata.fresh_until_ms  # So that to ask needs no draw.
         for node, queue in self._in_order():
+            while is_fresh and queue and network.can_send(node.connection):
+                network.send(queue.popleft(), now_ms)
             if queue:
                 node_ms = network.states.connection_delay_ms(node.connection, now_ms)
                 delay_ms = min(delay_ms, node_ms)

@@ -10,7 +10,6 @@ from attrs import define, field
 from client.messages import FetchPartitionResponse, RecordBatch
 from client.partitions import TopicPartition
 from client.records import RecordRange
-from coordinator.protocol import NO_PARTITION_LEADER_EPOCH
 
 
 @define(eq=False)
@@ -69,8 +68,7 @@ class CompletedFetch:
             return
         self._batch = batches[self._batches_begun]
         self._batches_begun += 1
-        epoch = self._batch.leader_epoch
-        self.last_epoch = None if epoch == NO_PARTITION_LEADER_EPOCH else epoch
+        self.last_epoch = self._batch.epoch
 
 
 @define(eq=False)

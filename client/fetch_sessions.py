@@ -18,6 +18,7 @@ from client.partitions import TopicPartition
 from coordinator.errors import ErrorCode
 
 _EPOCH_MAX = 2**31 - 1
+_NONE = ErrorCode.NONE
 
 
 class SessionPlace(NamedTuple):
@@ -75,7 +76,9 @@ class FetchSession:
         to_send = []
         for partition, new in wanted.items():
             told = known.get(partition)
-            if told is not new and told != new:
+            if told is not new and (
+                told is None or told.fetch_offset != new.fetch_offset or told != new
+            ):
                 to_send.append(new)
         forgotten: tuple[TopicPartition, ...] = ()
         if known.keys() != wanted.keys():
@@ -87,7 +90,7 @@ class FetchSession:
 
     def accepts(self, reply: FetchResponse) -> bool:
         """Go on after an answer; False if it is an error or not about what was asked."""
-        if reply.error_code is not ErrorCode.NONE:
+        if reply.error_code is not _NONE:
             self._on_error(reply.error_code)
             return False
         is_full = self.place.is_full
@@ -96,11 +99,22 @@ class FetchSession:
             return False
         if reply.session_id == NO_SESSION_ID:
             self.place = _NO_SESSION
-        elif is_full:
-            self.place = SessionPlace(reply.session_id).next()
         else:
-            self.place = self.place.next()
+            self.go_on(reply)
         return True
+
+    def is_continued_by(self, reply: FetchResponse) -> bool:
+        """Whether an answer, if about partitions that were asked for, lets a session go on."""
+        return (
+            reply.error_code is _NONE
+            and reply.session_id != NO_SESSION_ID
+            and (not self.place.is_full or self._is_about(reply, is_full=True))
+        )
+
+    def go_on(self, reply: FetchResponse) -> None:
+        """Take an answer that lets this session go on, or begin."""
+        place = self.place
+        self.place = (SessionPlace(reply.session_id) if place.is_full else place).next()
 
     def lost(self) -> None:
         """A request ended without an answer."""

@@ -6,11 +6,12 @@ buffered.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from attrs import define, field
 
-from client.collecting import Collected, Collector
+from client.collecting import Collected, Collector, Whole
 from client.dispatch import ConsumerNetworkClient
 from client.errors import DataErrorCode, IllegalStateException
 from client.fetch_buffer import CompletedFetch, FetchBuffer
@@ -30,6 +31,7 @@ from client.messages import (
     IsolationLevel,
 )
 from client.metadata import ConsumerMetadata
+from client.network import ClientRequest
 from client.partitions import BrokerNode, TopicPartition, broker_node
 from client.settings import ConsumerConfig
 from client.subscription import FetchPosition, PartitionState, SubscriptionState
@@ -37,8 +39,18 @@ from client.timers import Timer
 from coordinator.errors import ErrorCode
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
 
+#: A request, and who hears of its end.
+_Asking = tuple[FetchRequest, Callable[[object], None], Callable[[Exception], None]]
+
 _NONE = ErrorCode.NONE
 _TELL_NEW_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+class PlainAnswer(NamedTuple):
+    """An answer in which nothing is unusual, and what its broker is to be asked for next."""
+
+    found: Sequence[Whole]
+    to_ask: dict[TopicPartition, PartitionState]
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -52,7 +64,8 @@ class Fetcher:
     collector: Collector
     buffer: FetchBuffer = field(factory=FetchBuffer)
     _sessions: dict[int, FetchSession] = field(factory=dict)
-    _busy_nodes: set[int] = field(factory=set)
+    #: What is being asked for, by the id of the broker.
+    _under_way: dict[int, SessionRequest] = field(factory=dict)
     _isolation: IsolationLevel = field(init=False)
 
     @_isolation.default
@@ -83,8 +96,62 @@ class Fetcher:
             session = self._sessions.get(node.id)
             if session is None:
                 session = self._sessions[node.id] = FetchSession()
-            self._send(node, session, session.request(wanted[node]))
+            asked = session.request(wanted[node])
+            self.client.send(node, *self._ask(node, session, asked))
         return len(wanted)
+
+    def plain_answer(self, node: BrokerNode, reply: FetchResponse) -> PlainAnswer | None:
+        """An answer of which one collection would hand out all records, and leave nothing.
+
+        None where anything is unusual, or where others than this broker are to be asked. So far,
+        nothing is changed.
+        """
+        session, asked = self._sessions.get(node.id), self._under_way.get(node.id)
+        if session is None or asked is None or not session.is_continued_by(reply):
+            return None
+        found: list[Whole] = []
+        remaining = self.config.max_poll_records
+        for answer in reply.partitions:
+            partition = TopicPartition(answer.topic, answer.partition_index)
+            wanted = asked.partitions.get(partition)
+            whole = self.collector.found_whole(partition, answer, wanted)
+            if whole is None:
+                return None
+            found.append(whole)
+            if whole.records is not None:
+                remaining -= whole.records.end - whole.records.first
+        to_ask = self._to_ask_next(node)
+        return PlainAnswer(found, to_ask) if to_ask and remaining > 0 else None
+
+    def _to_ask_next(self, node: BrokerNode) -> dict[TopicPartition, PartitionState]:
+        """What to ask a broker for that has answered; nothing, if others are to be asked too."""
+        engaged = self._under_way.keys() - {node.id}
+        to_ask = self.subscriptions.fetchable((), engaged)
+        for _, state in to_ask:
+            leader = None if state.position is None else state.position.current_leader.leader
+            if leader is None or leader.id != node.id:
+                return {}
+        return dict(to_ask)
+
+    def take_plain(
+        self, node: BrokerNode, reply: FetchResponse, plain: PlainAnswer
+    ) -> ClientRequest:
+        """Take a plain answer; how to ask for what follows."""
+        session = self._sessions[node.id]
+        session.go_on(reply)
+        to_ask = plain.to_ask
+        for whole in plain.found:
+            self.collector.take_whole(whole)
+            if whole.records is not None:  # It has gone to the end of the line.
+                partition = whole.records.partition
+                to_ask[partition] = to_ask.pop(partition)
+        wanted: WantedPartitions = {}
+        for partition, state in to_ask.items():
+            assert state.position is not None
+            wanted[partition] = self._fetch_of(session, partition, state.position)
+        request, on_reply, on_failure = self._ask(node, session, session.request(wanted))
+        now_ms, timeout_ms = self.client.clock.now_ms, self.config.request_timeout_ms
+        return ClientRequest(node, request, now_ms, timeout_ms, on_reply, on_failure)
 
     async def close(self, timer: Timer) -> None:
         """End the sessions and wait for the answers; then nothing is buffered any more."""
@@ -109,11 +176,11 @@ class Fetcher:
 
     def _wanted_by_node(self) -> dict[BrokerNode, WantedPartitions]:
         buffered = self.buffer.partitions
-        engaged = self._busy_nodes
+        engaged: Collection[int] = self._under_way
         if buffered:
             if not self.subscriptions.fetchable(buffered):
                 return {}  # To look for the nodes of what is buffered would have effects.
-            engaged = engaged | self._nodes_of(buffered)
+            engaged = self._under_way.keys() | self._nodes_of(buffered)
         reads_from_followers = self.subscriptions.has_read_from_followers
         wanted: dict[BrokerNode, WantedPartitions] = {}
         for partition, state in self.subscriptions.fetchable(
@@ -128,20 +195,21 @@ class Fetcher:
                     continue
             if self.client.is_unavailable(node):
                 continue
-            if node not in wanted:
-                wanted[node] = {}
-            wanted[node][partition] = self._fetch_of(node, partition, position)
+            of_node = wanted.get(node)
+            if of_node is None:
+                of_node = wanted[node] = {}
+            session = self._sessions.get(node.id)
+            of_node[partition] = self._fetch_of(session, partition, position)
         return wanted
 
     def _fetch_of(
-        self, node: BrokerNode, partition: TopicPartition, position: FetchPosition
+        self, session: FetchSession | None, partition: TopicPartition, position: FetchPosition
     ) -> FetchPartition:
         """What to ask for; the very same as the last time if nothing has changed."""
         epoch = position.current_leader.epoch
         if epoch is None:
             epoch = NO_PARTITION_LEADER_EPOCH
         topic_id = self.metadata.view.topic_ids.get(partition.topic, ZERO_TOPIC_ID)
-        session = self._sessions.get(node.id)
         last = None if session is None else session.partitions.get(partition)
         if (
             last is not None
@@ -183,15 +251,15 @@ class Fetcher:
 
     # --- asking -----------------------------------------------------------------------------------
 
-    def _send(self, node: BrokerNode, session: FetchSession, asked: SessionRequest) -> None:
-        self._busy_nodes.add(node.id)
+    def _ask(self, node: BrokerNode, session: FetchSession, asked: SessionRequest) -> _Asking:
+        self._under_way[node.id] = asked
 
         def on_reply(reply: object) -> None:
             assert isinstance(reply, FetchResponse)
             try:
                 self._on_fetched(reply, session, asked)
             finally:
-                self._busy_nodes.discard(node.id)
+                self._under_way.pop(node.id, None)
 
         def on_failure(_: Exception) -> None:
             session.lost()
@@ -199,9 +267,9 @@ class Fetcher:
                 state = self.subscriptions.state_or_none(partition)
                 if state is not None:
                     state.forget_preferred_replica()
-            self._busy_nodes.discard(node.id)
+            self._under_way.pop(node.id, None)
 
-        self.client.send(node, self._request(asked), on_reply, on_failure)
+        return self._request(asked), on_reply, on_failure
 
     def _request(self, asked: SessionRequest) -> FetchRequest:
         config = self.config

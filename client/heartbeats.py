@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from client.backoff import ExponentialBackoff
-from client.errors import FencedInstanceIdException, RebalanceInProgressException
+from client.errors import FencedInstanceIdException
 from client.settings import ConsumerConfig
 from client.threads import HeartbeatTurns
 from client.timers import NEVER, Clock, Wait, WaitKind
@@ -46,9 +46,10 @@ class Heartbeat:
 
     def polled(self, now_ms: int) -> bool:
         """The application polls; whether the next heartbeat should leave."""
-        current_ms = self._update(now_ms)
-        self.poll_ends_ms = current_ms + self.config.max_poll_interval_ms
-        return current_ms >= self.beat_at_ms
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
+        self.poll_ends_ms = self._current_ms + self.config.max_poll_interval_ms
+        return self._current_ms >= self.beat_at_ms
 
     def polled_every(self, timeout_ms: int, now_ms: int) -> None:
         """Polls have ended and begun since the last that was told, each after its time-out."""
@@ -63,7 +64,9 @@ class Heartbeat:
     def received(self) -> None:
         """A heartbeat was answered well."""
         self._failures = 0
-        self.reset_session_timeout()
+        if self.clock.now_ms > self._current_ms:
+            self._current_ms = self.clock.now_ms
+        self.session_ends_ms = self._current_ms + self.config.session_timeout_ms
 
     def failed(self) -> None:
         """A heartbeat was not; the next is due after a back-off."""
@@ -73,10 +76,10 @@ class Heartbeat:
 
     def reset_timeouts(self) -> None:
         """A new generation begins."""
-        now_ms = self.clock.now_ms
-        self.reset_session_timeout()
-        self.polled(now_ms)
-        self.sent(now_ms)
+        now_ms, config = self._update(self.clock.now_ms), self.config
+        self.session_ends_ms = now_ms + config.session_timeout_ms
+        self.poll_ends_ms = now_ms + config.max_poll_interval_ms
+        self.beat_at_ms = now_ms + config.heartbeat_interval_ms
 
     def reset_session_timeout(self) -> None:
         """The coordinator was found."""
@@ -84,19 +87,15 @@ class Heartbeat:
 
     def is_due(self, now_ms: int) -> bool:
         """Whether the next heartbeat should leave."""
-        return self._update(now_ms) >= self.beat_at_ms
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
+        return self._current_ms >= self.beat_at_ms
 
     def time_to_next_ms(self, now_ms: int) -> int:
         """How long until the next heartbeat is due."""
-        return max(0, self.beat_at_ms - self._update(now_ms))
-
-    def session_expired(self, now_ms: int) -> bool:
-        """Whether the coordinator has been silent for a whole session."""
-        return self._update(now_ms) >= self.session_ends_ms
-
-    def poll_expired(self, now_ms: int) -> bool:
-        """Whether the application has not polled for too long."""
-        return self._update(now_ms) >= self.poll_ends_ms
+        if now_ms > self._current_ms:
+            self._current_ms = now_ms
+        return max(0, self.beat_at_ms - self._current_ms)
 
     def _update(self, now_ms: int) -> int:
         """The time of the latest update, this one or one with a later time."""
@@ -124,6 +123,14 @@ class HeartbeatThread:
         self.is_enabled = True
         self.membership.heartbeat.reset_timeouts()
         self.membership.threads.notify()
+
+    def pause(self) -> None:
+        """Wait to be enabled, as after a turn in which there is no generation to beat for."""
+        turns = self.turns
+        assert turns is not None
+        if self.is_enabled or turns.is_notified or turns.deadline_ms != NEVER:
+            self.is_enabled = False
+            self.membership.threads.take_turn(turns, NEVER)
 
     def close(self) -> None:
         """Come to an end with the next turn."""
@@ -155,11 +162,12 @@ class HeartbeatThread:
         if membership.discovery.is_unknown():
             await membership.discovery.look_up_or_forget()
             return self._after_backoff()
-        if heartbeat.session_expired(now_ms):
+        is_due = heartbeat.is_due(now_ms)
+        if now_ms >= heartbeat.session_ends_ms:
             membership.discovery.mark_unknown(is_disconnected=False)
-        elif heartbeat.poll_expired(now_ms):
+        elif now_ms >= heartbeat.poll_ends_ms:
             await membership.maybe_leave_group("consumer poll timeout has expired.")
-        elif not heartbeat.is_due(now_ms):
+        elif not is_due:
             return self._after_backoff()
         else:
             heartbeat.sent(now_ms)
@@ -222,9 +230,7 @@ class HeartbeatThread:
         return NEVER if backoff_ms == 0 else self.membership.clock.now_ms + backoff_ms
 
     def _on_failure(self, error: Exception) -> None:
-        if isinstance(error, RebalanceInProgressException):
-            self.membership.heartbeat.received()
-        elif isinstance(error, FencedInstanceIdException):
+        if isinstance(error, FencedInstanceIdException):
             self.failure = error
         else:
             self.membership.heartbeat.failed()

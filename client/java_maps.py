@@ -26,8 +26,13 @@ def filled(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:
     """The entries in the order of a map that was filled one by one."""
     if len(entries) <= 1:
         return dict(entries)
-    buckets = _buckets_after_puts(len(entries))
-    return {key: entries[key] for key in _in_buckets(entries, partition_hash, buckets)}
+    in_order = _filled_order(tuple(entries))
+    return dict(zip(in_order, map(entries.__getitem__, in_order), strict=True))
+
+
+@lru_cache(maxsize=1_024)
+def _filled_order(partitions: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
+    return tuple(_in_buckets(partitions, partition_hash, _buckets_after_puts(len(partitions))))
 
 
 def copied(entries: Mapping[TopicPartition, V]) -> dict[TopicPartition, V]:

@@ -108,7 +108,9 @@ class GroupRequests:
                 synced = await self._lead(reply)
             else:
                 synced = self._send_sync(())
-            await _rest_of(synced.chain(joined))
+            told = synced.chain(joined)
+            if told is not None:
+                await told
 
     async def _lead(self, reply: JoinGroupResponse) -> RequestFuture[bytes]:
         """Decide for everyone and tell the coordinator; what goes wrong fails the join."""
@@ -193,22 +195,18 @@ class GroupRequests:
 
     def error_of_beat(self, error: ErrorCode, sent: Generation) -> KafkaException | None:
         """Do what the answer to a heartbeat asks for; what it amounts to, if it is no good one."""
-        if error is ErrorCode.NONE or self._is_good_beat(error, sent):
-            return None
-        return _error_of(error, HEARTBEAT_ACTIONS)
-
-    def _is_good_beat(self, error: ErrorCode, sent: Generation) -> bool:
         membership = self.membership
+        if error is ErrorCode.NONE:
+            return None
         if error is ErrorCode.REBALANCE_IN_PROGRESS:
             if membership.state is MemberState.STABLE:
                 membership.request_rejoin("group is already rebalancing")
-                return False
-            return True
+            return None  # To the session it is as good as any answer.
         action = HEARTBEAT_ACTIONS.get(error)
         if action is not None and action.ignored_if_stale and membership.generation != sent:
-            return True
+            return None
         self._act(action, error, "HEARTBEAT", sent)
-        return False
+        return _error_of(error, HEARTBEAT_ACTIONS)
 
     async def send_leave(self, reason: str) -> None:
         """Say that this member leaves; whatever the answer is, it is not acted on."""

@@ -56,28 +56,30 @@ class Leading:
     subscriptions: SubscriptionState
     client_rack: str
     is_leader: bool = False
-    _seen: TopicsSnapshot = TopicsSnapshot(0, {})
-    _assigned_for: TopicsSnapshot | None = None
+    #: The topics as they were when it last looked.
+    seen: TopicsSnapshot = TopicsSnapshot(0, {})
+    #: The topics as they were when it last assigned; None for who does not lead.
+    assigned_for: TopicsSnapshot | None = None
     #: The view that was asked last for what assignors need to know, and the answer.
     _known: tuple[ClusterView, Cluster] | None = None
 
     @property
     def has_metadata_changed(self) -> bool:
         """Whether this leader's topics are not those it assigned any more."""
-        return self._assigned_for is not None and not self._assigned_for.matches(self._seen)
+        return self.assigned_for is not None and not self.assigned_for.matches(self.seen)
 
     @property
     def watches_what_it_saw(self) -> bool:
         """Whether another look at the same view would find the same topics."""
-        return self._seen.topics.keys() == self.subscriptions.metadata_topics
+        return self.seen.topics.keys() == self.subscriptions.metadata_topics
 
     def look(self) -> None:
         """Take note of the topics as metadata knows them now."""
-        self._seen = self._snapshot()
+        self.seen = self._snapshot()
 
     def update_subscription_metadata(self) -> None:
         """On a newer view, match the pattern again and take note of the topics."""
-        if self.metadata.update_version > self._seen.version:
+        if self.metadata.update_version > self.seen.version:
             if self.subscriptions.has_pattern_subscription:
                 self.update_pattern_subscription(self.metadata.view)
             self.look()
@@ -95,7 +97,7 @@ class Leading:
     def follow_unless_leader(self) -> None:
         """The join is complete; only a leader goes on watching what it assigned."""
         if not self.is_leader:
-            self._assigned_for = None
+            self.assigned_for = None
 
     async def assign(
         self, reply: JoinGroupResponse, assignor: Assignor, protocol: RebalanceProtocol | None
@@ -109,13 +111,13 @@ class Leading:
         await self._watch(topics)
         self.is_leader = True
         if reply.skip_assignment:
-            self._assigned_for = self._seen
+            self.assigned_for = self.seen
             return ()
         assignments = self._ask(assignor, group)
         if protocol is RebalanceProtocol.COOPERATIVE and assignor.name != "cooperative-sticky":
             _refuse_moves_of_owned(group, assignments)
         await self._widen(assignor, assignments, topics)
-        self._assigned_for = self._seen
+        self.assigned_for = self.seen
         return tuple(
             SyncGroupRequestAssignment(member, encode_assignment(assignment))
             for member, assignment in assignments.items()

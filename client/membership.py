@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 #: A reason on the wire is at most this long.
 REASON_LENGTH_MAX = 255
 
+#: The states in which there is a generation to send heartbeats for.
+_JOINED = tuple(state for state in MemberState if state.has_joined)
+
 _REJOIN_AT_ONCE = (
     UnknownMemberIdException,
     IllegalGenerationException,
@@ -100,25 +103,21 @@ class Membership:
     rebalancing: Rebalancing = field(init=False)
     #: Whether there is a generation to send heartbeats for.
     has_joined: bool = field(default=False, init=False)
-    _state: MemberState = MemberState.UNJOINED
+    #: Where this consumer stands with its group; only `move_to` changes it.
+    state: MemberState = field(default=MemberState.UNJOINED, init=False)
 
     # --- state ------------------------------------------------------------------------------------
 
-    @property
-    def state(self) -> MemberState:
-        """Where this consumer stands with its group."""
-        return self._state
-
     def move_to(self, state: MemberState) -> None:
         """Change the state; the one place that does."""
-        assert state in MEMBER_MOVES[self._state], (self._state, state)
-        self._state = state
-        self.has_joined = state.has_joined
+        assert state in MEMBER_MOVES[self.state], (self.state, state)
+        self.state = state
+        self.has_joined = state in _JOINED
 
     @property
     def generation_if_stable(self) -> Generation | None:
         """The generation, if it can be spoken for."""
-        return self.generation if self._state is MemberState.STABLE else None
+        return self.generation if self.state is MemberState.STABLE else None
 
     @property
     def is_rejoin_needed_or_pending(self) -> bool:
@@ -153,54 +152,48 @@ class Membership:
         if self.heartbeat.polled(now_ms):
             self.threads.notify()
 
-    def time_to_next_heartbeat_ms(self, now_ms: int) -> int | None:
-        """How long until the next heartbeat is due; None while there is none to send."""
-        if not self.has_joined:
-            return None
-        thread = self.heartbeat_thread
-        if thread is not None and thread.failure is not None:
-            raise thread.failure
-        return self.heartbeat.time_to_next_ms(now_ms)
-
     # --- joining ----------------------------------------------------------------------------------
 
     async def ensure_active(self, timer: Timer) -> bool:
         """Become a stable member within the time; whether that is so."""
         if self.discovery.is_unknown() and not await self.discovery.ensure_ready(timer):
             return False
+        return not self.rebalancing.is_rejoin_needed_or_pending() or await self.join(timer)
+
+    async def join(self, timer: Timer) -> bool:
+        """The same for one that has to join, while the coordinator is known."""
         if self.heartbeat_thread is None:
             self.heartbeat_thread = HeartbeatThread(self)
             self.heartbeat_thread.start()
-        return await self._join_if_needed(timer)
-
-    async def _join_if_needed(self, timer: Timer) -> bool:
-        while self.rebalancing.is_rejoin_needed_or_pending():
-            if self.discovery.is_unknown() and not await self.discovery.ensure_ready(timer):
+        while True:
+            if self.needs_join_prepare and not await self._prepare(timer):
                 return False
-            if self.needs_join_prepare:
-                # Cleared first: a prepare that raises is not repeated.
-                self.needs_join_prepare = False
-                if not await self.rebalancing.on_join_prepare(timer, self.generation):
-                    self.needs_join_prepare = True
-                    return False
-            future = await self._initiate_join()
-            await self.client.poll_until_done(future, timer)
-            if not future.is_done:
+            if self.join_future is None:
+                self.move_to(MemberState.PREPARING_REBALANCE)
+                self.join_future = await self.requests.send_join()
+            future = self.join_future
+            if not await self.client.poll_until_done(future, timer):
                 return False
-            if future.succeeded:
+            if future.error is None:
                 await self._complete_join(future.value)
             elif not await self._after_failed_join(future, timer):
                 return False
-        return True
+            if not self.rebalancing.is_rejoin_needed_or_pending():
+                return True
+            if self.discovery.is_unknown() and not await self.discovery.ensure_ready(timer):
+                return False
 
-    async def _initiate_join(self) -> RequestFuture[bytes]:
-        if self.join_future is None:
-            self.move_to(MemberState.PREPARING_REBALANCE)
-            self.join_future = await self.requests.send_join()
-        return self.join_future
+    async def _prepare(self, timer: Timer) -> bool:
+        """Be ready to join; False if that needs more time."""
+        # Cleared first: a prepare that raises is not repeated.
+        self.needs_join_prepare = False
+        if await self.rebalancing.on_join_prepare(timer, self.generation):
+            return True
+        self.needs_join_prepare = True
+        return False
 
     async def _complete_join(self, assignment: bytes) -> None:
-        if not self.generation.is_reset and self._state is MemberState.STABLE:
+        if not self.generation.is_reset and self.state is MemberState.STABLE:
             # If this raises, the finished join is kept and completed again by the next poll.
             await self.rebalancing.on_join_complete(self.generation, assignment)
             self.join_future = None
@@ -208,7 +201,7 @@ class Membership:
             return
         reason = (
             "rebalance failed since the generation/state was modified by heartbeat thread to "
-            f"{self.generation}/{self._state.name} before the rebalance callback triggered"
+            f"{self.generation}/{self.state.name} before the rebalance callback triggered"
         )
         self.reset_and_rejoin(reason, Reset.MEMBER_ID)
         self.join_future = None
@@ -254,7 +247,7 @@ class Membership:
                 await self.client.await_pending(coordinator, timer)
 
     def _should_tell_of_leaving(self, operation: str) -> bool:
-        if self.discovery.is_unknown() or self._state is MemberState.UNJOINED:
+        if self.discovery.is_unknown() or self.state is MemberState.UNJOINED:
             return False
         if self.generation.member_id == UNKNOWN_MEMBER_ID:
             return False

@@ -307,6 +307,11 @@ class RecordBatch:
         if self.next_offset == INVALID_OFFSET:
             object.__setattr__(self, "next_offset", self.end)
 
+    @property
+    def epoch(self) -> int | None:
+        """The leader epoch, if there is one."""
+        return None if self.leader_epoch == NO_PARTITION_LEADER_EPOCH else self.leader_epoch
+
 
 @quickly_made
 @frozen(kw_only=True)

@@ -101,10 +101,10 @@ class ConsumerMetadata:
     def current_leader(self, partition: TopicPartition) -> LeaderAndEpoch:
         """The leader, unless a newer epoch has been seen than the view knows of."""
         seen = self._last_seen_epochs.get(partition)
-        known = self.view.partitions.get(partition)
-        if known is None or (seen is not None and known.leader_epoch != seen):
+        leader = self.view.leader_of(partition)
+        if leader is None or (seen is not None and leader.epoch != seen):
             return LeaderAndEpoch(None, seen)
-        return LeaderAndEpoch(self.view.node(known.leader_id), known.leader_epoch)
+        return leader
 
     def maybe_throw_any(self) -> None:
         """Raise, once, what the last answer said of topics that must not be used."""

@@ -28,6 +28,7 @@ from coordinator.protocol import Request
 MAX_IN_FLIGHT_PER_CONNECTION = 100
 
 _NETWORK = WaitKind.NETWORK
+_OPEN = ChannelState.OPEN
 
 
 def _to_nobody(_: object) -> None:
@@ -139,7 +140,8 @@ class NetworkClient:
         return not (
             self._aborted
             or self.ended
-            or self.channels.has_events()
+            or self.channels.is_woken
+            or self.channels.news
             or self.states.connecting_count
             or self._metadata_in_progress is not None
             or self._metadata_attempt_start_ms is not None
@@ -151,17 +153,17 @@ class NetworkClient:
             self._look_at_overdue()
         return now_ms < self._overdue_from_ms and now_ms < self.metadata.fresh_until_ms
 
-    def is_next_to_end(self, connection: str, request: ClientRequest) -> bool:
-        """Whether the next answer on a connection is that to this request."""
+    @property
+    def in_time_until_ms(self) -> int:
+        """Until when no request in flight is overdue, and no refresh of metadata due."""
+        return min(self._overdue_from_ms, self.metadata.fresh_until_ms) - 1
+
+    def next_to_end(self, connection: str) -> ClientRequest | None:
+        """The request to which the next answer on a connection is, if that ends it at once."""
         channel, sent = self.channels.get(connection), self._in_flight.get(connection)
-        return (
-            sent is not None
-            and len(sent) > 0
-            and sent[0] is request
-            and channel is not None
-            and not channel.inbound
-            and channel.state is ChannelState.OPEN
-        )
+        if sent and channel is not None and not channel.inbound and channel.state is _OPEN:
+            return sent[0]
+        return None
 
     # --- what only a host does --------------------------------------------------------------------
 
@@ -204,13 +206,15 @@ class NetworkClient:
             queue = self._in_flight[connection] = deque()
         queue.append(request)
         self.in_flight_count += 1
-        self._overdue_from_ms = min(self._overdue_from_ms, now_ms + request.timeout_ms + 1)
+        overdue_ms = now_ms + request.timeout_ms + 1
+        if overdue_ms < self._overdue_from_ms:
+            self._overdue_from_ms = overdue_ms
         self.tell(
             RequestSent(
                 at_ms=self.clock.now_ms,
                 connection=connection,
                 request=request.request,
-                by_heartbeat=by_heartbeat or self.threads.on_heartbeat_thread,
+                by_heartbeat=by_heartbeat or self.threads.running_beat is not None,
                 lost=self.channels.sent(connection),
             )
         )
@@ -246,14 +250,18 @@ class NetworkClient:
         if timeout_ms > 0 and not (channels.is_woken or channels.news):
             timeout_ms = min(timeout_ms, self.config.request_timeout_ms)
             deadline_ms = min(NEVER, self.clock.now_ms + timeout_ms)
-            await Wait(_NETWORK, deadline_ms, channels.has_events)
+            await Wait(_NETWORK, deadline_ms, channels)
         received = channels.receive()
         if received is not None:
             self._end_answered(received.replies)
             if received.gone:
                 self._give_up(received.gone)
                 return
-        if self._may_give_up():
+        if (
+            self.clock.now_ms >= self._overdue_from_ms
+            or self.states.connecting_count > 0
+            or self._metadata_attempt_start_ms is not None
+        ):  # Something here can have taken too long.
             self._give_up(())
 
     def close(self) -> None:
@@ -263,14 +271,6 @@ class NetworkClient:
             self._close_channel(connection)
 
     # --- one pass ---------------------------------------------------------------------------------
-
-    def _may_give_up(self) -> bool:
-        """Whether something here can have taken too long."""
-        return (
-            self.clock.now_ms >= self._overdue_from_ms
-            or self.states.connecting_count > 0
-            or self._metadata_attempt_start_ms is not None
-        )
 
     def _end_answered(self, replies: Iterable[tuple[str, object]]) -> None:
         """End the oldest request of each connection on which a reply has come."""
@@ -339,7 +339,7 @@ class NetworkClient:
         return (
             self.states.is_ready(connection)
             and self.channels.is_usable(connection)
-            and self.has_room(connection)
+            and len(self._in_flight.get(connection, ())) < MAX_IN_FLIGHT_PER_CONNECTION
         )
 
     def has_room(self, connection: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from attrs import field, frozen
@@ -36,8 +37,15 @@ class OffsetAndMetadata:
             raise IllegalArgumentException(f"offset must not be negative, not {offset}")
 
 
-@frozen(kw_only=True, cache_hash=True)
-class BrokerNode:
+@lru_cache(maxsize=4_096)
+def offset_and_metadata(
+    offset: int, leader_epoch: int | None, metadata: str = ""
+) -> OffsetAndMetadata:
+    """The same, remembered: where nothing is read, the same positions are committed again."""
+    return OffsetAndMetadata(offset=offset, leader_epoch=leader_epoch, metadata=metadata)
+
+
+class BrokerNode(NamedTuple):
     """A broker behind one of our connections; the coordinator is one more node of its own."""
 
     id: int

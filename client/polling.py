@@ -6,6 +6,7 @@ since but answers to heartbeats, only the wait goes on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from attrs import define, field
@@ -16,6 +17,7 @@ from client.fetching import Fetcher
 from client.group import GroupClient
 from client.metadata import ConsumerMetadata
 from client.positions import Positions
+from client.records import RecordRange
 from client.settings import ConsumerConfig
 from client.subscription import SubscriptionState
 from client.timers import NEVER, Clock, Timer
@@ -47,6 +49,9 @@ class PollLoop:
     is_waiting: bool = False
     #: Whether the poll under way is one whose empty outcome nobody hears of.
     swallows_empty_polls: bool = False
+    #: What the application does with records, if it does it at once and calls nobody; the next
+    #: poll, like this one, follows on it.
+    handles_at_once: Callable[[tuple[RecordRange, ...]], None] | None = None
     _has_all_positions: bool = field(default=False, init=False)
     #: Whether the group, if there is one, wants nothing of the poll under way.
     _is_in_order: bool = field(default=False, init=False)
@@ -55,24 +60,27 @@ class PollLoop:
     #: The last look, of this poll or one before, that found the group and the positions in order.
     _in_order: _Look | None = field(default=None, init=False)
     _timer: Timer | None = field(default=None, init=False)
+    #: Whether the wait under way is that of several polls, one after the other.
+    _passes_over: bool = field(default=False, init=False)
 
     async def collect(self, timer: Timer) -> Collected | None:
         """What there is to hand out, as soon as there is any; None after the time."""
         self._look, self._timer = None, timer
         while True:
-            self.client.maybe_trigger_wakeup()
+            if self.client.is_woken_up:
+                self.client.maybe_trigger_wakeup()
             passes = self.client.passes
             if self._is_idle(timer.current_ms):
                 await self._wait(timer, self._wait_ms(timer), passes)
-                collected = self.fetcher.collect()
+                collected = self._collected()
             else:
                 collected = await self._look_round(timer, passes)
-            if not collected.is_empty:
+            if collected is not None and not collected.is_empty:
                 # The next records are on their way while the application handles these.
                 if self._send_fetches() > 0 or self.client.has_any_pending:
                     await self.client.transmit_sends()
                 return collected
-            if timer.is_expired:
+            if timer.current_ms >= timer.deadline_ms:
                 return None
 
     async def update_positions(self, timer: Timer) -> bool:
@@ -89,27 +97,44 @@ class PollLoop:
 
     # --- one round --------------------------------------------------------------------------------
 
-    async def _look_round(self, timer: Timer, passes: int) -> Collected:
-        """Do what there is to do, and wait for records; `passes` had been made before."""
-        self._look = look = self._new_look(timer.current_ms)
-        if not self._is_still_in_order(timer.current_ms):
-            self._in_order = None
-            self._is_in_order = self.group is None or await self.group.poll(timer)
-            if self._is_in_order:
-                await self.update_positions(timer)
-            if self._is_in_order and self._has_all_positions:
-                self._in_order = look
-        wait_ms = self._wait_ms(timer)
-        if not self.fetcher.buffer.is_empty:
-            collected = self.fetcher.collect()
-            if not collected.is_empty:
-                return collected
-        self._send_fetches()
-        await self._wait(timer, wait_ms, passes)
+    def _collected(self) -> Collected | None:
+        """What there is to hand out, if anything is buffered."""
+        buffer = self.fetcher.buffer
+        if not buffer.queue and (buffer.in_line is None or buffer.in_line.is_consumed):
+            return None
         return self.fetcher.collect()
 
+    async def _look_round(self, timer: Timer, passes: int) -> Collected | None:
+        """Do what there is to do, and wait for records; `passes` had been made before."""
+        now_ms = timer.current_ms
+        if self._in_order is not None and self._is_still_in_order(now_ms):
+            self._look = self._new_look(now_ms)
+        else:
+            client, version = self.client, self.metadata.update_version
+            seen = client.ended, client.fetched, version, self.subscriptions.subscribed
+            self._look = self._in_order = None
+            group = self.group
+            self._is_in_order = group is None or (
+                not group.is_pending(timer) and await group.poll(timer)
+            )
+            if self._is_in_order:
+                await self.update_positions(timer)
+                self._look = _Look(now_ms, *seen)
+                if self._has_all_positions:
+                    self._in_order = self._look
+        wait_ms = self._wait_ms(timer)
+        collected = self._collected()
+        if collected is not None and not collected.is_empty:
+            return collected
+        self._send_fetches()
+        await self._wait(timer, wait_ms, passes)
+        return self._collected()
+
     def _send_fetches(self) -> int:
-        self.positions.look_at_leaders()
+        if self.positions.seen_version != self.metadata.update_version:
+            self.positions.look_at_leaders()
+        if not self._is_in_order and not self.subscriptions.assigned_partitions:
+            return 0
         return self.fetcher.send_fetches()
 
     @property
@@ -143,16 +168,20 @@ class PollLoop:
             and self.metadata.update_version == look.update_version
             and self.subscriptions.subscribed == look.subscribed
             and self.client.network.states.backs_off_until_ms <= look.at_ms
+            and not self.group.membership.rejoin_needed
             and self._is_settled
             and self.group.has_nothing_to_do(now_ms)
         )
 
     def _is_idle(self, now_ms: int) -> bool:
         """Whether to look round again would find what the last look has found: all in order."""
+        group = self.group
         return (
-            self._has_heard_nothing
+            self._is_in_order
+            and self._has_heard_nothing
+            and (group is None or not group.membership.rejoin_needed)
             and now_ms < self.subscriptions.next_retry_ms
-            and (self.group is None or self.group.has_nothing_to_do(now_ms))
+            and (group is None or group.has_nothing_to_do(now_ms))
         )
 
     @property
@@ -189,6 +218,14 @@ class PollLoop:
         assert self._timer is not None
         return NEVER if self.swallows_empty_polls else self._timer.deadline_ms
 
+    def on_resume(self, stopped_ms: int, now_ms: int) -> None:
+        """The process stood still; a poll that was to end in that time ends now."""
+        timer = self._timer
+        if self._passes_over and timer is not None:
+            ended = (stopped_ms - timer.start_ms) // timer.timeout_ms
+            if timer.start_ms + (ended + 1) * timer.timeout_ms <= now_ms:
+                timer.start_ms = now_ms
+
     # --- the wait ---------------------------------------------------------------------------------
 
     def _wait_ms(self, timer: Timer) -> int:
@@ -202,24 +239,56 @@ class PollLoop:
 
     async def _wait(self, timer: Timer, wait_ms: int, passes: int) -> None:
         """Wait for news, at most so long, and not beyond the end of a poll that is heard of."""
-        is_settled = self._is_settled
+        is_settled = self._is_in_order and self._is_settled
         is_endless = is_settled and self.swallows_empty_polls
         if not is_endless:
-            wait_ms = min(wait_ms, timer.remaining_ms)
-        poll_timer = self.clock.timer(wait_ms)
+            wait_ms = min(wait_ms, max(0, timer.deadline_ms - timer.current_ms))
+            pending_ms = 0 if self._is_in_order else self._pending_ms(timer)
+            if pending_ms > wait_ms:
+                wait_ms, self._passes_over = pending_ms, True
+        now_ms = self.clock.now_ms
+        poll_timer = Timer(self.clock, now_ms, now_ms, min(NEVER, now_ms + wait_ms), wait_ms)
         # Where nothing has been heard since the poll looked round, looking round again is idle.
         comes_back = is_settled and passes == self.client.passes
         self.is_waiting = True
         try:
-            await self.client.poll(poll_timer, self._should_block, comes_back=comes_back)
+            await self.client.poll(
+                poll_timer,
+                self._should_block,
+                comes_back=comes_back,
+                is_idle=self._passes_over or None,
+            )
         finally:
             self.is_waiting = False
-        timer.update(poll_timer.current_ms)
+            passes_over, self._passes_over = self._passes_over, False
+        if poll_timer.current_ms > timer.current_ms:
+            timer.current_ms = poll_timer.current_ms
         if is_endless:
             # As if a poll had ended just now and the next begun.
             if self.group is not None:
                 self.group.membership.heartbeat.polled_every(timer.timeout_ms, timer.current_ms)
             timer.reset(timer.timeout_ms)
+        elif passes_over:
+            timer.go_round()
+
+    def _pending_ms(self, timer: Timer) -> int:
+        """How long, up to the end of one, this poll and the next can only wait for a JoinGroup.
+
+        They find nothing else to do, and nobody hears of their ends.
+        """
+        group, states = self.group, self.client.network.states
+        if (
+            not self.swallows_empty_polls
+            or group is None
+            or not timer.current_ms == self.clock.now_ms < timer.deadline_ms
+            or states.backs_off_until_ms > timer.current_ms
+            or self.subscriptions.has_read_from_followers
+            or not (group.awaits_join() and self.fetcher.buffer.is_empty)
+        ):
+            return 0
+        whole_ms = self.client.idle_until_ms(timer.current_ms) - timer.start_ms
+        ends_ms = timer.start_ms + whole_ms // timer.timeout_ms * timer.timeout_ms
+        return ends_ms - timer.current_ms
 
     def _should_block(self) -> bool:
         return not (self.fetcher.buffer.queue and self.fetcher.has_available_fetches)

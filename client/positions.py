@@ -80,7 +80,8 @@ class Positions:
     client: ConsumerNetworkClient
     metadata: ConsumerMetadata
     subscriptions: SubscriptionState
-    _seen_version: int = -1
+    #: The view with whose leaders the positions were last compared.
+    seen_version: int = -1
     _reset_error: Exception | None = None
     _validation_error: Exception | None = None
 
@@ -92,7 +93,7 @@ class Positions:
             error, self._reset_error = self._reset_error, None
             raise error
         now_ms = self.client.clock.now_ms
-        waiting = self._waiting(FetchState.AWAIT_RESET, now_ms)
+        waiting = self.subscriptions.waiting(FetchState.AWAIT_RESET, now_ms)
         if not waiting:
             return
         strategies: dict[TopicPartition, ResetStrategy] = {}
@@ -145,7 +146,7 @@ class Positions:
         if self.subscriptions.has_all_fetch_positions:
             return
         now_ms = self.client.clock.now_ms
-        waiting = self._waiting(FetchState.AWAIT_VALIDATION, now_ms)
+        waiting = self.subscriptions.waiting(FetchState.AWAIT_VALIDATION, now_ms)
         if not waiting:
             return
         by_node: dict[BrokerNode, dict[TopicPartition, FetchPosition]] = {}
@@ -161,18 +162,12 @@ class Positions:
             self._set_next_retry(positions, now_ms + self.config.request_timeout_ms)
             self._send_validation(node, positions)
 
-    def _waiting(self, for_what: FetchState, now_ms: int) -> list[TopicPartition]:
-        """The partitions that wait for this and may be asked about now."""
-        return self.subscriptions.where(
-            lambda state: state.fetch_state is for_what and not state.is_backing_off(now_ms)
-        )
-
     def look_at_leaders(self) -> None:
         """On a newer view, compare every position with its present leader."""
         version = self.metadata.update_version
-        if self._seen_version == version:
+        if self.seen_version == version:
             return
-        self._seen_version = version
+        self.seen_version = version
         for partition in self.subscriptions.assigned_partitions:
             leader = self.metadata.current_leader(partition)
             self.subscriptions.state(partition).maybe_validate(leader)

@@ -7,6 +7,7 @@ leader does for its group in `client.leading`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from functools import lru_cache
 
 from attrs import define
 
@@ -59,10 +60,10 @@ class Rebalancing:
 
     def is_rejoin_needed_or_pending(self) -> bool:
         """Whether topics, subscription or the group ask for another join."""
-        subscriptions, membership = self.subscriptions, self.membership
+        subscriptions, membership, leading = self.subscriptions, self.membership, self.leading
         if not subscriptions.has_auto_assigned_partitions:
             return False
-        if self.leading.has_metadata_changed:
+        if leading.assigned_for is not None and leading.has_metadata_changed:
             self._request_rejoin_if_necessary("cached metadata has changed")
             return True
         joined = self.joined_subscription
@@ -84,7 +85,7 @@ class Rebalancing:
             limit_ms = self.membership.config.max_poll_interval_ms
             self._prepare_timer = self.membership.clock.timer(limit_ms)
         else:
-            self._prepare_timer.update()
+            self._prepare_timer.current_ms = self.membership.clock.now_ms
         if not await self._commit_before_revocation(timer, self._prepare_timer):
             return False
 
@@ -93,7 +94,7 @@ class Rebalancing:
         self.subscriptions.reset_group_subscription()
         self._prepare_timer = None
         self.commits.before_rebalance = None
-        timer.update()
+        timer.current_ms = self.membership.clock.now_ms
         if error is not None:
             raise KafkaException("a rebalance callback of the user raised", error)
         return True
@@ -110,17 +111,16 @@ class Rebalancing:
             return True
         client = self.membership.client
         shorter = timer if timer.remaining_ms < prepare_timer.remaining_ms else prepare_timer
-        await client.poll_until_done(commit, shorter)
-        prepare_timer.update()
-        is_over = prepare_timer.is_expired or (
-            commit.is_done and not (commit.failed and commit.is_retriable)
+        is_done = await client.poll_until_done(commit, shorter)
+        prepare_timer.current_ms = client.clock.now_ms
+        is_over = prepare_timer.current_ms >= prepare_timer.deadline_ms or (
+            is_done and not (commit.error is not None and commit.is_retriable)
         )
-        if commit.is_done:
+        if is_done:
             commits.before_rebalance = None
         if not is_over:
-            backoff_ms = self.membership.config.retry_backoff_ms
-            await client.sleep(shorter, min(shorter.remaining_ms, backoff_ms))
-            timer.update()
+            await client.sleep(shorter, self.membership.config.retry_backoff_ms)
+            timer.current_ms = client.clock.now_ms
         return is_over
 
     async def _give_up(self, generation: Generation) -> Exception | None:
@@ -136,7 +136,8 @@ class Rebalancing:
             error = await self._call("on_partitions_revoked", owned)
             self.subscriptions.assign_from_subscribed(())
             return error
-        dropped = [tp for tp in owned if tp.topic not in self.subscriptions.group_topics]
+        topics = self.subscriptions.group_topics
+        dropped = [tp for tp in owned if tp.topic not in topics]
         if not dropped:
             return None
         error = await self._call("on_partitions_revoked", dropped)
@@ -148,21 +149,19 @@ class Rebalancing:
     def join_protocols(self) -> tuple[JoinGroupRequestProtocol, ...]:
         """What to tell the leader, once per assignor."""
         topics = self.joined_subscription = self.subscriptions.group_topics
-        return tuple(
-            JoinGroupRequestProtocol(
-                str(assignor.name),
-                encode_subscription(
-                    Subscription(
-                        topics=tuple(sorted(topics)),
-                        owned_partitions=self.subscriptions.assigned_partitions,
-                        user_data=assignor.subscription_user_data(topics),
-                        generation_id=self.membership.generation.generation_id,
-                        rack_id=self.membership.config.client_rack or None,
-                    )
-                ),
+        in_order, owned = tuple(sorted(topics)), self.subscriptions.assigned_partitions
+        protocols = []
+        for assignor in self.assignors:
+            subscription = Subscription(
+                topics=in_order,
+                owned_partitions=owned,
+                user_data=assignor.subscription_user_data(topics),
+                generation_id=self.membership.generation.generation_id,
+                rack_id=self.membership.config.client_rack or None,
             )
-            for assignor in self.assignors
-        )
+            told = encode_subscription(subscription)
+            protocols.append(JoinGroupRequestProtocol(str(assignor.name), told))
+        return tuple(protocols)
 
     async def on_leader_elected(
         self, reply: JoinGroupResponse
@@ -187,13 +186,15 @@ class Rebalancing:
             raise IllegalStateException("the SyncGroup reply has no assignment for this member")
         owned = self.subscriptions.assigned_partitions
         assignment = decode_assignment(data)
-        assigned = {TopicPartition(*partition) for partition in assignment.partitions}
+        assigned = set(_as_partitions(assignment.partitions))
         if not self.subscriptions.matches_assignment(assigned):
             self.membership.request_rejoin(
                 "received assignment does not match the current subscription"
             )
             return
-        errors = await self._revoke_unassigned(owned, assigned)
+        errors: list[Exception | None] = []
+        if self.protocol is RebalanceProtocol.COOPERATIVE and not assigned.issuperset(owned):
+            errors.append(await self._revoke(set(owned) - assigned))
         self._widen_pattern_subscription(assigned)
         errors.append(self._tell_assignor(assignor, assignment))
         self.commits.restart_auto_commit_timer()
@@ -201,16 +202,11 @@ class Rebalancing:
         errors.append(await self._call("on_partitions_assigned", assigned - set(owned)))
         self._raise_first(errors)
 
-    async def _revoke_unassigned(
-        self, owned: Partitions, assigned: set[TopicPartition]
-    ) -> list[Exception | None]:
+    async def _revoke(self, revoked: set[TopicPartition]) -> Exception | None:
         """COOPERATIVE: what went to others is given up only now, and then joined for again."""
-        revoked = set(owned) - assigned
-        if self.protocol is not RebalanceProtocol.COOPERATIVE or not revoked:
-            return []
         error = await self._call("on_partitions_revoked", revoked)
         self.membership.request_rejoin("need to revoke partitions and re-join")
-        return [error]
+        return error
 
     def _widen_pattern_subscription(self, assigned: Iterable[TopicPartition]) -> None:
         """A leader that saw a matching topic first makes us subscribe to it."""
@@ -270,8 +266,14 @@ class Rebalancing:
 
     @staticmethod
     def _raise_first(errors: Iterable[Exception | None]) -> None:
-        first = next((error for error in errors if error is not None), None)
-        if isinstance(first, KafkaException):
-            raise first
-        if first is not None:
-            raise KafkaException("a rebalance callback of the user raised", first)
+        for error in errors:
+            if isinstance(error, KafkaException):
+                raise error
+            if error is not None:
+                raise KafkaException("a rebalance callback of the user raised", error)
+
+
+@lru_cache(maxsize=256)
+def _as_partitions(pairs: tuple[tuple[str, int], ...]) -> tuple[TopicPartition, ...]:
+    """What an assignor speaks of; mostly the same as the last time."""
+    return tuple([TopicPartition(*pair) for pair in pairs])

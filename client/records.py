@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from attrs import field, frozen
 
 from client.partitions import OffsetAndMetadata, TopicPartition
+from coordinator.protocol.making import quickly_made
 
 
 @frozen(kw_only=True)
@@ -19,6 +20,7 @@ class ConsumerRecord:
     leader_epoch: int | None = None
 
 
+@quickly_made
 @frozen(kw_only=True)
 class RecordRange:
     """Neighbouring records of one partition and epoch: `first` up to, not including, `end`."""

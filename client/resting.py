@@ -1,8 +1,10 @@
 """A consumer at rest: its application waits in a poll that has found all in order.
 
 A heartbeat or an automatic commit that falls due then, and the good answer to one, move a few
-deadlines and nothing else. Kafka's two loops come to that by several passes over the network; here
-it is written down at once. Wherever anything else is due, or has come, the passes are made.
+deadlines and nothing else. An answer to a fetch moves positions, is handed out if it has records,
+and the broker is asked again; if the application handles records at once, its next poll then waits
+as this one did. Kafka's two loops come to that by several passes over the network; here it is
+written down at once. Wherever anything else is due, or has come, the passes are made.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from attrs import define, field
 
 from client.futures import Told
 from client.group import GroupClient
+from client.messages import FetchResponse
 from client.network import ClientRequest
 from client.polling import PollLoop
 from client.states import MemberState
@@ -49,14 +52,18 @@ class Rest:
                 return False
             self._send_commit(now_ms)
         elif is_beat_due:
-            if not (self._is_turn(now_ms) and self._can_beat):
-                return False
+            turns = self._turns
+            assert turns is not None
+            if not (turns.is_notified or turns.deadline_ms <= now_ms) or not self._can_beat:
+                return False  # It leaves with a turn of the heartbeat thread, after a pass.
             self._send_beat(now_ms)
         self._wait_on(wait, now_ms)
         return True
 
     def hear(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
         """Take an answer, if it is the good one to what was sent at rest; whether it was."""
+        if type(reply) is FetchResponse:
+            return self._hear_records(connection, reply, to, now_ms)
         sent = self._answered_by(reply)
         if sent is None or (to is not None and to is not sent.request):
             return False
@@ -64,7 +71,7 @@ class Rest:
         wait = threads.application_wait
         if wait is None or not threads.clock.now_ms <= now_ms < wait.deadline_ms:
             return False
-        if not network.is_next_to_end(connection, sent) or not self._is_calm(wait, now_ms):
+        if network.next_to_end(connection) is not sent or not self._is_calm(wait, now_ms):
             return False
         threads.clock.now_ms = now_ms
         network.end_answered(connection)
@@ -74,6 +81,38 @@ class Rest:
         else:
             self._commit = None
             self._take_commit(sent, reply)
+        self._wait_on(wait, now_ms)
+        return True
+
+    def _hear_records(
+        self, connection: str, reply: FetchResponse, to: Request | None, now_ms: int
+    ) -> bool:
+        """Take an answer, if it has no records, or all are handled now; whether it was such."""
+        threads, polling, client = self.threads, self.polling, self.polling.client
+        wait, hand_out = threads.application_wait, polling.handles_at_once
+        if (
+            wait is None
+            or not threads.clock.now_ms <= now_ms < wait.deadline_ms
+            or not self._is_calm(wait, now_ms)
+        ):
+            return False
+        sent = client.network.next_to_end(connection)
+        if sent is None or (to is not None and to is not sent.request):
+            return False
+        plain = polling.fetcher.plain_answer(sent.node, reply)
+        if plain is None:
+            return False
+        records = tuple([whole.records for whole in plain.found if whole.records is not None])
+        if records and hand_out is None:
+            return False
+        threads.clock.now_ms = now_ms
+        client.network.end_answered(connection)
+        client.fetched += 1
+        client.network.send(polling.fetcher.take_plain(sent.node, reply, plain), now_ms)
+        client.network.channels.receive()  # The pass that put it on the wire finds nothing there.
+        if records and hand_out is not None:
+            hand_out(records)
+        polling.note_look(now_ms)  # After records, that of the next poll: it waits on in this one.
         self._wait_on(wait, now_ms)
         return True
 
@@ -96,13 +135,12 @@ class Rest:
         heartbeat, polling = self.group.membership.heartbeat, self.polling
         if now_ms >= heartbeat.session_ends_ms or now_ms >= heartbeat.poll_ends_ms:
             return False  # The heartbeat thread acts on that with its next turn.
-        return polling.client.network.is_in_time(now_ms) and now_ms < polling.ends_ms
-
-    def _is_turn(self, now_ms: int) -> bool:
-        """Whether the heartbeat thread has a turn after a pass now."""
-        turns = self._turns
-        assert turns is not None
-        return turns.is_notified or turns.deadline_ms <= now_ms
+        network = polling.client.network
+        return (
+            not network.channels.is_woken  # As by a wakeup() that nobody has noticed yet.
+            and network.is_in_time(now_ms)
+            and now_ms < polling.ends_ms
+        )
 
     def _is_found_at_rest(self, wait: Wait) -> bool:
         """Whether nothing is left to do in this wait; if so, that is remembered."""
@@ -181,19 +219,22 @@ class Rest:
     def _wait_on(self, wait: Wait, now_ms: int) -> None:
         """Go on waiting as after a pass and a look round that find nothing more to do."""
         membership, threads, turns = self.group.membership, self.threads, self._turns
+        heartbeat, config = membership.heartbeat, membership.config
         assert turns is not None
         threads.clock.now_ms = now_ms
         if turns.is_notified or turns.deadline_ms <= now_ms:
-            threads.take_turn(turns, now_ms + membership.config.retry_backoff_ms)
-        membership.heartbeat.polled(now_ms)
+            threads.take_turn(turns, now_ms + config.retry_backoff_ms)
+        heartbeat.polled(now_ms)
         until_ms = self.polling.client.note_rest(now_ms)
-        if membership.heartbeat.beat_at_ms < until_ms:
-            until_ms = membership.heartbeat.beat_at_ms
-        timer = self.group.commits.auto_commit_timer
-        timer.update(now_ms)
-        if membership.config.enable_auto_commit and timer.deadline_ms < until_ms:
-            until_ms = timer.deadline_ms
-        wait.deadline_ms = min(until_ms, self.polling.ends_ms)
+        if heartbeat.beat_at_ms < until_ms:
+            until_ms = heartbeat.beat_at_ms
+        if config.enable_auto_commit:
+            timer = self.group.commits.auto_commit_timer
+            timer.update(now_ms)
+            if timer.deadline_ms < until_ms:
+                until_ms = timer.deadline_ms
+        ends_ms = self.polling.ends_ms
+        wait.deadline_ms = min(ends_ms, until_ms)
 
 
 def _is_all_committed(reply: OffsetCommitResponse) -> bool:

@@ -22,6 +22,7 @@ from client.partitions import (
     LeaderAndEpoch,
     OffsetAndMetadata,
     TopicPartition,
+    offset_and_metadata,
 )
 from client.reset import ResetStrategy, ResetType
 from client.states import FETCH_MOVES, FetchState
@@ -43,7 +44,6 @@ _AWAIT_VALIDATION = FetchState.AWAIT_VALIDATION
 #: The states in which a partition has a position.
 _WITH_POSITION = tuple(state for state in FetchState if state.requires_position)
 _AUTO_TOPICS = SubscriptionType.AUTO_TOPICS
-_AUTO_PATTERN = SubscriptionType.AUTO_PATTERN
 
 
 class FetchPosition(NamedTuple):
@@ -155,7 +155,11 @@ class SubscriptionState:
     """What one consumer subscribes to and owns."""
 
     default_reset_strategy: ResetStrategy
-    type: SubscriptionType = SubscriptionType.NONE
+    type: SubscriptionType = field(default=SubscriptionType.NONE, init=False)
+    #: Whether the group decides what this consumer reads.
+    has_auto_assigned_partitions: bool = field(default=False, init=False)
+    #: Whether topics are matched by a pattern.
+    has_pattern_subscription: bool = field(default=False, init=False)
     subscription: frozenset[str] = frozenset()
     listener: RebalanceListener | None = None
     #: Whether a leader has ever sent us to another replica.
@@ -174,21 +178,9 @@ class SubscriptionState:
     # --- topics -----------------------------------------------------------------------------------
 
     @property
-    def has_auto_assigned_partitions(self) -> bool:
-        """Whether the group decides what this consumer reads."""
-        return self.type is _AUTO_TOPICS or self.type is _AUTO_PATTERN
-
-    @property
-    def has_pattern_subscription(self) -> bool:
-        """Whether topics are matched by a pattern."""
-        return self.type is SubscriptionType.AUTO_PATTERN
-
-    @property
     def group_topics(self) -> frozenset[str]:
         """The subscribed topics; none for a consumer that assigns to itself."""
-        if self.type is _AUTO_TOPICS or self.type is _AUTO_PATTERN:
-            return self.subscription
-        return frozenset()
+        return self.subscription if self.has_auto_assigned_partitions else frozenset()
 
     @property
     def metadata_topics(self) -> frozenset[str]:
@@ -247,13 +239,14 @@ class SubscriptionState:
         self.assignments += 1
         self._in_order = None
         self._pattern = None
-        self.type = SubscriptionType.NONE
+        self._become(SubscriptionType.NONE)
 
     def matches_assignment(self, partitions: Iterable[TopicPartition]) -> bool:
         """Whether an assignment is of topics that are still wanted."""
+        topics = {partition.topic for partition in partitions}
         if self._pattern is not None:
-            return all(self._pattern.fullmatch(partition.topic) for partition in partitions)
-        return all(partition.topic in self.subscription for partition in partitions)
+            return all(map(self._pattern.fullmatch, topics))
+        return topics <= self.subscription
 
     def _change_subscription(self, topics: Iterable[str]) -> bool:
         wanted = frozenset(topics)
@@ -264,11 +257,18 @@ class SubscriptionState:
 
     def _set_type(self, wanted: SubscriptionType) -> None:
         if self.type is SubscriptionType.NONE:
-            self.type = wanted
+            self._become(wanted)
         elif self.type is not wanted:
             raise IllegalStateException(
                 "subscription to topics, partitions and pattern are mutually exclusive"
             )
+
+    def _become(self, wanted: SubscriptionType) -> None:
+        self.type = wanted
+        self.has_pattern_subscription = wanted is SubscriptionType.AUTO_PATTERN
+        self.has_auto_assigned_partitions = (
+            self.has_pattern_subscription or wanted is SubscriptionType.AUTO_TOPICS
+        )
 
     # --- assignment -------------------------------------------------------------------------------
 
@@ -331,6 +331,14 @@ class SubscriptionState:
             partition
             for partition, state in self._assignment.items()
             if state.fetch_state is _INITIALIZING and not state.is_pending_revocation
+        ]
+
+    def waiting(self, for_what: FetchState, now_ms: int) -> list[TopicPartition]:
+        """The owned partitions that wait for this and may be asked about now."""
+        return [
+            partition
+            for partition, state in self._assignment.items()
+            if state.fetch_state is for_what and not state.is_backing_off(now_ms)
         ]
 
     def mark_pending_revocation(self) -> None:
@@ -400,9 +408,7 @@ class SubscriptionState:
         """Every position that can be committed."""
         return filled(
             {
-                partition: OffsetAndMetadata(
-                    offset=state.position.offset, leader_epoch=state.position.offset_epoch
-                )
+                partition: offset_and_metadata(state.position.offset, state.position.offset_epoch)
                 for partition, state in self._assignment.items()
                 if state.fetch_state is _FETCHING and state.position is not None
             }

@@ -71,7 +71,8 @@ class Threads:
     _on_end: Callable[[Any, BaseException | None], None] | None = None
     #: Those that have not ended.
     _beats: list[HeartbeatTurns] = field(factory=list)
-    _running_beat: HeartbeatTurns | None = None
+    #: The heartbeat thread that has its turn right now.
+    running_beat: HeartbeatTurns | None = None
     _order: int = 0
     #: The planned stalls, from and until when, by time; those that are over are dropped.
     stalls: list[tuple[int, int]] = field(factory=list)
@@ -88,11 +89,6 @@ class Threads:
         self.after_failed_beat = self.notify
 
     # --- asking -----------------------------------------------------------------------------------
-
-    @property
-    def on_heartbeat_thread(self) -> bool:
-        """Whether a heartbeat thread has its turn right now."""
-        return self._running_beat is not None
 
     @property
     def is_application_running(self) -> bool:
@@ -182,7 +178,7 @@ class Threads:
         Kafka's does when its heartbeat thread has died: the heartbeat stays due, so poll never
         waits, and burns its time on the processor.
         """
-        if self._running_beat is not None:
+        if self.running_beat is not None:
             return False
         self._passes += 1
         return self._passes > _PASSES_WITHOUT_A_WAIT_MAX
@@ -203,7 +199,7 @@ class Threads:
         first: HeartbeatTurns | None = None
         for beat in self._beats:
             is_waiting = beat.has_started and not beat.is_notified
-            if is_waiting and beat is not self._running_beat:
+            if is_waiting and beat is not self.running_beat:
                 first = beat if first is None or beat.order < first.order else first
         if first is not None:
             first.is_notified = True
@@ -211,7 +207,7 @@ class Threads:
     @property
     def has_due_heartbeat(self) -> bool:
         """Whether a turn of a heartbeat thread would follow on a network pass now."""
-        if self._running_beat is not None or self.lock.depth > 0:
+        if self.running_beat is not None or self.lock.depth > 0:
             return False
         now_ms = self.clock.now_ms
         for beat in self._beats:  # noqa: SIM110 (asked in every pass)
@@ -234,9 +230,7 @@ class Threads:
         beat.order, beat.deadline_ms, beat.is_notified = self._order, until_ms, False
 
     def run_due_heartbeats(self) -> None:
-        """After a network pass of the application without the lock: overdue turns go first."""
-        if self._running_beat is not None or self.lock.depth > 0:
-            return
+        """After a network pass of the application: overdue turns go first, if any is due."""
         while (beat := self._due_beat()) is not None:
             self._give_turn(beat)
 
@@ -266,7 +260,7 @@ class Threads:
         self.count_turn()
         beat.is_notified = False
         beat.has_started = True
-        outer, self._running_beat = self._running_beat, beat
+        outer, self.running_beat = self.running_beat, beat
         try:
             wait = beat.coroutine.send(None)
         except StopIteration:
@@ -276,7 +270,7 @@ class Threads:
             self._order += 1
             beat.order, beat.deadline_ms = self._order, wait.deadline_ms
         finally:
-            self._running_beat = outer
+            self.running_beat = outer
 
     # --- time -------------------------------------------------------------------------------------
 
@@ -285,7 +279,10 @@ class Threads:
         now_ms = self.clock.now_ms
         while not self.stalls or self._runs_from(now_ms) == now_ms:
             wait = self.application_wait
-            if wait is not None and (wait.deadline_ms <= now_ms or wait.has_news()):
+            if wait is not None and (
+                wait.deadline_ms <= now_ms
+                or ((channels := wait.channels) and (channels.is_woken or channels.news))
+            ):
                 self.count_turn()
                 self._run_application()
                 continue
@@ -305,7 +302,7 @@ class Threads:
             wait is not None
             and self._wait_is_locked
             and to_ms < wait.deadline_ms
-            and not wait.has_news()
+            and not ((channels := wait.channels) and (channels.is_woken or channels.news))
         ):
             self.clock.now_ms = to_ms
             return

@@ -6,13 +6,16 @@ time; where Kafka forgets to update one, so do we.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from enum import Enum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define
 
 from client.errors import IllegalArgumentException
+
+if TYPE_CHECKING:
+    from client.connections import Channels
 
 #: Later than any time that is ever reached.
 NEVER = 2**63 - 1
@@ -88,9 +91,16 @@ class Timer:
         self.start_ms = self.current_ms
         self.deadline_ms = min(NEVER, self.current_ms + timeout_ms)
 
+    def go_round(self) -> None:
+        """Take the time since the start for rounds of this limit: begin when the last has begun."""
+        rounds = (self.current_ms - self.start_ms) // self.timeout_ms
+        self.start_ms += rounds * self.timeout_ms
+        self.deadline_ms = min(NEVER, self.start_ms + self.timeout_ms)
+
     def update_and_reset(self, timeout_ms: int) -> None:
         """Begin anew now."""
-        self.update()
+        if self.clock.now_ms > self.current_ms:
+            self.current_ms = self.clock.now_ms
         self.reset(timeout_ms)
 
 
@@ -103,17 +113,14 @@ class WaitKind(Enum):
     MONITOR = "monitor"
 
 
-def _no_news() -> bool:
-    return False
-
-
 @define(eq=False)
 class Wait:
     """What a coroutine of the consumer yields: until when it waits, or for which news."""
 
     kind: WaitKind
     deadline_ms: int
-    has_news: Callable[[], bool] = _no_news
+    #: Where news come in that end it, if any do.
+    channels: Channels | None = None
 
     def __await__(self) -> Generator[Wait, Any, None]:
         yield self

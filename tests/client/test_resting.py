@@ -112,6 +112,17 @@ def test_an_answer_that_comes_in_a_stall_is_heard_after_it():
     assert session.session_ends_ms == 4_020 + 45_000
 
 
+def test_a_wakeup_that_comes_with_an_answer_ends_the_rest():
+    talk = a_resting(**BY_HAND)
+    talk.held.add("Heartbeat")
+    talk.advance(3_010)
+
+    talk.consumer.calls.wakeup()
+    talk.release("Heartbeat")
+
+    assert talk.outcome() == "WakeupException"
+
+
 class AskedToWakeUp(ConsumerInterceptor):
     """A user's interceptor that ends the poll when something was committed."""
 

@@ -27,7 +27,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/rebalancing.py",
-        line="dropped = [tp for tp in owned if tp.topic not in self.subscriptions.group_topics]",
+        line="dropped = [tp for tp in owned if tp.topic not in topics]",
         faulty="dropped = list(owned)",
         says="A cooperative member gives everything up before it joins.",
     ),
@@ -77,7 +77,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="client/heartbeats.py",
         inside="_turn",
-        line="elif heartbeat.poll_expired(now_ms):",
+        line="elif now_ms >= heartbeat.poll_ends_ms:",
         faulty="elif False:",
         says="A member whose application does not poll stays in its group.",
     ),
@@ -189,6 +189,19 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
         says="Nobody looks for a position that an answer has taken away.",
     ),
     Fault(
+        file="client/polling.py",
+        line="or not timer.current_ms == self.clock.now_ms < timer.deadline_ms",
+        faulty="",
+        says="A poll that is over goes on to wait for a join.",
+    ),
+    Fault(
+        file="client/polling.py",
+        inside="on_resume",
+        line="timer.start_ms = now_ms",
+        faulty="pass",
+        says="A poll ends in the midst of a halt of its process.",
+    ),
+    Fault(
         file="client/heartbeats.py",
         inside="idle_until_ms",
         line="or now_ms >= heartbeat.poll_ends_ms",
@@ -226,6 +239,30 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
         says="The heartbeat thread has no turn at rest, and is late after it.",
     ),
     Fault(
+        file="client/fetching.py",
+        line="if leader is None or leader.id != node.id:",
+        faulty="if leader is None:",
+        says="A partition that was resumed at rest is asked for at a broker that has only others.",
+    ),
+    Fault(
+        file="client/fetching.py",
+        line="return PlainAnswer(found, to_ask) if to_ask and remaining > 0 else None",
+        faulty="return PlainAnswer(found, to_ask) if to_ask else None",
+        says="A poll at rest hands out more records than max.poll.records.",
+    ),
+    Fault(
+        file="client/collecting.py",
+        line="or len(batches) > 1",
+        faulty="or False",
+        says="Of several batches that come at rest, all but the first are forgotten.",
+    ),
+    Fault(
+        file="client/collecting.py",
+        line="self.subscriptions.move_to_end(records.partition)",
+        faulty="pass",
+        says="A partition that was read at rest does not go to the end of the line.",
+    ),
+    Fault(
         file="client/positions.py",
         line="if not is_undefined and end.end_offset >= asked.offset:",
         faulty="if not is_undefined and end.end_offset > asked.offset:",
@@ -233,7 +270,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/leading.py",
-        line="return self._assigned_for is not None and not self._assigned_for.matches(self._seen)",
+        line="return self.assigned_for is not None and not self.assigned_for.matches(self.seen)",
         faulty="return False",
         says="A leader does not notice that its topics have new partitions.",
     ),

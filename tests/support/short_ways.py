@@ -1,14 +1,29 @@
-"""The short ways of a consumer, and what makes it go the long one instead."""
+"""The short ways of consumers and brokers, and what makes them go the long one instead."""
 
 from __future__ import annotations
 
+from client.dispatch import ConsumerNetworkClient
+from client.group import GroupClient
 from client.heartbeats import HeartbeatThread
 from client.polling import PollLoop
 from client.resting import Rest
+from coordinator import GroupCoordinator, machine
 
 #: The part, the question it asks before it goes the short way, and the answer that forbids it.
-SHORT_WAYS = [
+ShortWay = tuple[object, str, object]
+
+#: Those of a consumer.
+SHORT_WAYS: list[ShortWay] = [
     (Rest, "_is_calm", False),
     (PollLoop, "_is_still_in_order", False),
+    (PollLoop, "_pending_ms", 0),
+    (GroupClient, "is_pending", False),
+    (ConsumerNetworkClient, "_only_sends", False),
     (HeartbeatThread, "idle_until_ms", None),
+]
+
+#: Those of a broker.
+SHORT_WAYS_OF_BROKERS: list[ShortWay] = [
+    (GroupCoordinator, "commit_at_once", None),
+    (machine, "beat_at_once", None),
 ]
