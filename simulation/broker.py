@@ -25,6 +25,7 @@ from coordinator import (
 )
 from coordinator.outcome import Write
 from coordinator.protocol import JoinGroupRequest, OffsetCommitRequest, Request
+from coordinator.records import Record
 from coordinator.timers import (
     CancelTimer,
     ExpiryTimer,
@@ -38,10 +39,10 @@ from coordinator.timers import (
 from simulation.cluster import OFFSETS_TOPIC, SimulatedCluster
 from simulation.data_answers import ABOUT_DATA, DataAnswers
 from simulation.events import Facts, WorldEventKind
-from simulation.facts import TIMER_WORDS, error_of, facts_of_event, facts_of_reply
+from simulation.facts import TIMER_WORDS, error_of, facts_of_commit, facts_of_event, facts_of_reply
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.network import Message, Network
-from simulation.offsets_log import OffsetsLog
+from simulation.offsets_log import LogTrouble, OffsetsLog
 from simulation.recorder import Cause, Recorder
 
 #: Requests that change nothing for the other members of a group.
@@ -49,24 +50,18 @@ _TOUCHING_NOBODY_ELSE = frozenset(
     {"FindCoordinator", "Heartbeat", "OffsetCommit", "OffsetFetch", "ListOffsets"}
 )
 #: The events in which a member says how long its session may last without a sign of life.
-_JOINS = (EventKind.MEMBER_ADDED, EventKind.MEMBER_REJOINED, EventKind.MEMBER_REPLACED)
+_JOINS = frozenset({EventKind.MEMBER_ADDED, EventKind.MEMBER_REJOINED, EventKind.MEMBER_REPLACED})
+#: The events in which a client gets the id of a member.
+_NAMING = frozenset({EventKind.MEMBER_ID_GIVEN, EventKind.MEMBER_ADDED, EventKind.MEMBER_REPLACED})
+_EXTENDED, _MOVED = EventKind.JOIN_PHASE_EXTENDED, EventKind.STATE_CHANGED
+_COMMITTED, _COMMIT_REFUSED = EventKind.OFFSET_COMMITTED, EventKind.COMMIT_REFUSED
+_PREPARING = GroupState.PREPARING_REBALANCE.value
 _WRITES_FAIL_WITH = ErrorCode.NOT_ENOUGH_REPLICAS
+_RECEIVED, _REPLIED = WorldEventKind.REQUEST_RECEIVED, WorldEventKind.REPLY_SENT
 
 
 #: The latest setting of a timer: by what, and when.
 Setting = tuple[Cause, int]
-
-
-@define(eq=False)
-class LogTrouble:
-    """What is wrong with the logs of the offsets topic at the moment, by partition."""
-
-    failing: set[int] = field(factory=set)
-    slow_ms: dict[int, int] = field(factory=dict)
-
-    def of(self, shard: int) -> bool:
-        """Whether writes of this partition are not what they should be."""
-        return shard in self.failing or shard in self.slow_ms
 
 
 @define(eq=False, kw_only=True)
@@ -136,8 +131,8 @@ class Broker:
 
     def finish_loading(self, shard: int, cause: Cause) -> None:
         """All of it is read."""
-        log = self.logs.setdefault(shard, OffsetsLog())
-        outcome = self.machine.finish_loading(shard, log.records(), self.kernel.now_ms)
+        records = self._log_of(shard).records()
+        outcome = self.machine.finish_loading(shard, records, self.kernel.now_ms)
         self.carry_out(outcome, cause)
 
     def unload(self, shard: int, cause: Cause) -> None:
@@ -156,10 +151,8 @@ class Broker:
             assert isinstance(request, FetchRequest)
             self._fetch(request, message)
             return
-        recorder = self.recorder
         if message.row is not None:
-            received = WorldEventKind.REQUEST_RECEIVED
-            message.received = recorder.put(received, now_ms, message.row, message.facts)
+            message.received = self.recorder.put(_RECEIVED, now_ms, message.row, message.facts)
         if kind in ABOUT_DATA:
             self._reply(message, self.data.answer(request, now_ms), message.received)
             return
@@ -170,13 +163,26 @@ class Broker:
         if self._version != self.cluster.version:
             self._version = self.cluster.version
             self.machine.view = self.cluster.view()
-        self._open[request.request_id] = message
+        if kind != "OffsetCommit" or not self._commit_at_once(message):
+            self._ask_coordinator(message, now_ms)
+
+    def _ask_coordinator(self, message: Message, now_ms: int) -> None:
+        request, cause = message.request, self._cause_of(message)
         outcome = self.machine.on_request(request, now_ms)
-        # A request with a row is its own cause; a heartbeat is one of many in a fold.
-        cause: Cause = message.received
-        if cause is None:
-            cause = recorder.fold(message.connection.link.client, message.set_by)
+        writes, replies, timers, events = outcome
+        if not (writes or events) and len(replies) == 1 and replies[0][0] == request.request_id:
+            self._reply(message, replies[0][1], cause)
+            if timers:
+                self._set(timers, cause, now_ms)
+            return
+        self._open[request.request_id] = message
         self.carry_out(outcome, cause, message)
+
+    def _cause_of(self, message: Message) -> Cause:
+        """A request with a row is its own cause; a heartbeat is one of many in a fold."""
+        if message.received is not None:
+            return message.received
+        return self.recorder.fold(message.connection.link.client, message.set_by)
 
     def is_committed(self, commit: Request) -> bool:
         """Whether a commit says what is committed already, as its client believes."""
@@ -186,12 +192,37 @@ class Broker:
         if slot is None or slot.shard is None:
             return True
         known = slot.shard.offsets_of(group, committed=False)
-        return all(
-            (found := known.get((topic.name, each.partition_index))) is not None
-            and found.committed_offset == each.committed_offset
-            for topic in commit.topics
-            for each in topic.partitions
-        )
+        for topic in commit.topics:
+            name = topic.name
+            for each in topic.partitions:
+                found = known.get((name, each.partition_index))
+                if found is None or found.committed_offset != each.committed_offset:
+                    return False
+        return True
+
+    def _commit_at_once(self, message: Message) -> bool:
+        """Take a commit in one step, if that is all there is to it; whether it was taken."""
+        request, now_ms = message.request, self.kernel.now_ms
+        assert isinstance(request, OffsetCommitRequest)
+        shard, trouble = self.machine.shard_of(request.group_id or ""), self.trouble
+        if shard in trouble.failing or shard in trouble.slow_ms or self._queued.get(shard):
+            return False
+        if self._log_free_ms.get(shard, 0) > now_ms:
+            return False
+        committed = self.machine.commit_at_once(request, now_ms)
+        if committed is None:
+            return False
+        _, records, response, session = committed
+        cause = self._cause_of(message)
+        if not message.is_repeat:
+            client = self.clients.get(request.member_id)
+            for record in records:
+                facts = facts_of_commit(request, record, self.id, client)
+                self.recorder.put(_COMMITTED, now_ms, cause, facts)
+        self._set((session,), cause, now_ms)
+        written = self._log(shard, records, cause, message)
+        self._answer(message, response, "NONE", written)
+        return True
 
     def _fetch(self, request: FetchRequest, message: Message) -> None:
         answer = self.data.open_fetch(request)
@@ -224,8 +255,12 @@ class Broker:
         return True
 
     def _reply(self, message: Message, response: object, cause: Cause) -> None:
+        self._answer(message, response, error_of(response), cause)
+
+    def _answer(self, message: Message, response: object, error: str, cause: Cause) -> None:
+        """Send an answer, the first error of which is known."""
         replied = None
-        message.error = error = error_of(response)
+        message.error = error
         if error != "NONE" and message.kind == "OffsetCommit" and not message.is_refused:
             self._tell_refusal(message, error, cause)
         is_news = message.row is not None or error != "NONE"
@@ -235,15 +270,14 @@ class Broker:
             now_ms = self.kernel.now_ms
             message.facts = {**message.facts, **facts_of_reply(response, error)}
             more: Facts = {"duration_ms": now_ms - message.received_ms}
-            sent = WorldEventKind.REPLY_SENT
-            replied = self.recorder.put(sent, now_ms, cause, message.facts, more)
+            replied = self.recorder.put(_REPLIED, now_ms, cause, message.facts, more)
         self.network.reply(message, response, replied)
 
     def _tell_refusal(self, message: Message, error: str, cause: Cause) -> None:
         """A commit is refused, and not by its group, which would have said so."""
         more: Facts = {"error": error, "request_id": None, "request": None, "connection": None}
         now_ms = self.kernel.now_ms
-        self.recorder.put(EventKind.COMMIT_REFUSED, now_ms, cause, message.facts, more)
+        self.recorder.put(_COMMIT_REFUSED, now_ms, cause, message.facts, more)
 
     # --- outcomes ---
 
@@ -253,7 +287,7 @@ class Broker:
         if events:
             is_repeat = message is not None and message.is_repeat
             for event in events:
-                if not (is_repeat and event.kind is EventKind.OFFSET_COMMITTED):
+                if not (is_repeat and event.kind is _COMMITTED):
                     self._tell(event, cause, message, timers)
         for request_id, response in replies:
             answered = self._open.pop(request_id, None)
@@ -275,25 +309,21 @@ class Broker:
         message: Message | None,
         timers: tuple[TimerChange, ...],
     ) -> None:
-        facts = facts_of_event(event)
+        kind, member, facts = event.kind, event.member_id, facts_of_event(event)
         facts["broker"] = self.id
-        if _begins_to_wait_for_joins(event):
+        if kind is _EXTENDED or (kind is _MOVED and event.state == _PREPARING):
             facts["duration_ms"] = self._join_wait_ms(event.group_id, timers)
-        member = event.member_id
         if member is not None:
-            if message is not None and event.kind in (
-                EventKind.MEMBER_ID_GIVEN,
-                EventKind.MEMBER_ADDED,
-                EventKind.MEMBER_REPLACED,
-            ):
+            if message is not None and kind in _NAMING:
                 self.clients[member] = message.connection.peer.name
             facts["client"] = self.clients.get(member)
-        if message is not None and event.kind is EventKind.COMMIT_REFUSED:
-            message.is_refused = True
-        if message is not None and event.kind in _JOINS:
-            facts["duration_ms"] = _session_timeout_ms(message)
-        row = self.recorder.put(event.kind, self.kernel.now_ms, cause, facts)
-        if event.kind is EventKind.STATE_CHANGED and event.group_id is not None:
+        if message is not None:
+            if kind is _COMMIT_REFUSED:
+                message.is_refused = True
+            elif kind in _JOINS and isinstance(message.request, JoinGroupRequest):
+                facts["duration_ms"] = message.request.session_timeout_ms
+        row = self.recorder.put(kind, self.kernel.now_ms, cause, facts)
+        if kind is _MOVED and event.group_id is not None:
             self.state_rows[event.group_id] = row
 
     def _join_wait_ms(self, group: str | None, timers: tuple[TimerChange, ...]) -> int | None:
@@ -338,33 +368,47 @@ class Broker:
         if write.shard in self.trouble.failing:
             self.carry_out(self.machine.on_append(write, _WRITES_FAIL_WITH, now_ms), cause)
             return
-        written = cause
-        log = self.logs.setdefault(write.shard, OffsetsLog())
-        offset = log.end_offset
-        if message is not None and message.is_repeat:
-            log.repeat(write.records)
-        else:
-            log.append(write.records)
-            written = self.recorder.record(
-                WorldEventKind.WRITE_COMMITTED,
-                now_ms,
-                cause,
-                broker=self.id,
-                topic=OFFSETS_TOPIC,
-                partition=write.shard,
-                offset=offset,
-                end_offset=log.end_offset,
-                count=len(write.records),
-            )
+        written = self._log(write.shard, write.records, cause, message)
         self.carry_out(self.machine.on_append(write, None, now_ms), written, message)
+
+    def _log(
+        self, shard: int, records: tuple[Record, ...], cause: Cause, message: Message | None
+    ) -> Cause:
+        """Put records into the log, and tell so unless they say what is there already."""
+        log = self._log_of(shard)
+        if message is not None and message.is_repeat:
+            log.repeat(records)
+            return cause
+        offset = log.end_offset
+        log.append(records)
+        facts: Facts = {
+            "broker": self.id,
+            "topic": OFFSETS_TOPIC,
+            "partition": shard,
+            "offset": offset,
+            "end_offset": log.end_offset,
+            "count": len(records),
+        }
+        return self.recorder.put(WorldEventKind.WRITE_COMMITTED, self.kernel.now_ms, cause, facts)
+
+    def _log_of(self, shard: int) -> OffsetsLog:
+        log = self.logs.get(shard)
+        if log is None:
+            log = self.logs[shard] = OffsetsLog()
+        return log
 
     def take_quietly(self, request: Request, at_ms: int, cause: Cause) -> None:
         """Handle the last of many requests that changed nothing, at its own time."""
+        if isinstance(request, OffsetCommitRequest):
+            committed = self.machine.commit_at_once(request, at_ms)
+            if committed is not None:
+                self._set((committed.session,), cause, at_ms)
+                self._log_of(committed.shard).repeat(committed.records)
+                return
         outcome = self.machine.on_request(request, at_ms)
         self._set(outcome.timers, cause, at_ms)
         for write in outcome.writes:
-            log = self.logs.setdefault(write.shard, OffsetsLog())
-            log.repeat(write.records)
+            self._log_of(write.shard).repeat(write.records)
             self._set(self.machine.on_append(write, None, at_ms).timers, cause, at_ms)
 
     # --- timers ---
@@ -445,15 +489,3 @@ class Broker:
             facts["client"] = self.clients.get(timer.member_id)
         fired = self.recorder.put(WorldEventKind.TIMER_FIRED, now_ms, set_by, facts)
         self.carry_out(self.machine.on_timer(timer, now_ms), fired)
-
-
-def _begins_to_wait_for_joins(event: Event) -> bool:
-    if event.kind is EventKind.JOIN_PHASE_EXTENDED:
-        return True
-    is_preparing = event.state == GroupState.PREPARING_REBALANCE.value
-    return event.kind is EventKind.STATE_CHANGED and is_preparing
-
-
-def _session_timeout_ms(message: Message) -> int | None:
-    request = message.request
-    return request.session_timeout_ms if isinstance(request, JoinGroupRequest) else None

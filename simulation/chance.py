@@ -66,6 +66,21 @@ class Law:
         low = table[index]
         return low + (((table[index + 1] - low) * ((place & _MASK) >> 32)) >> 32)
 
+    def drawn(self, stream: int, k: int) -> int:
+        """The length that belongs to the k-th draw of a stream; every message asks for two."""
+        table = self.quantiles
+        last = len(table) - 1
+        if last == 0:
+            return table[0]
+        # `draw` and `of` once more, without the calls.
+        z = (stream + k * _GOLDEN) & _MASK
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        place = (z ^ (z >> 31)) * last
+        index = place >> _BITS
+        low = table[index]
+        return low + (((table[index + 1] - low) * ((place & _MASK) >> 32)) >> 32)
+
     @property
     def nominal_ms(self) -> int:
         """The one in the middle."""

@@ -6,7 +6,6 @@ its answers. What repeats without news is counted, not told.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Unpack
 
 from attrs import define, field, frozen
@@ -89,8 +88,8 @@ class ConsumerBook:
     _committed: dict[TopicPartition, int] = field(factory=dict, init=False)
     #: Where the application has gone to an end of the log, and not been seen to read yet.
     _sought: set[TopicPartition] = field(factory=set, init=False)
-    #: How often the step that is being written down will yet hand records out.
-    _returning: Counter[TopicPartition] = field(factory=Counter, init=False)
+    #: What the step tells that is being written down.
+    _told: tuple[object, ...] = field(default=(), init=False)
     _sessions: dict[str, dict[TopicPartition, FetchPartition]] = field(factory=dict, init=False)
     _in_hand: tuple[RecordRange, ...] = field(default=(), init=False)
     _began_ms: int = field(default=0, init=False)
@@ -135,20 +134,18 @@ class ConsumerBook:
         self._expected.clear()
         self._committed.clear()
         self._sought.clear()
-        self._returning.clear()
         self._sessions.clear()
 
     def _expect_after(self, fact: RecordsReturned) -> None:
         """Know where the next fetch begins: it leaves before these records are handed out."""
         for found in fact.ranges:
             self._expected[found.partition] = found.end
-            self._sought.discard(found.partition)
-            self._returning[found.partition] += 1
+            if self._sought:
+                self._sought.discard(found.partition)
 
     def _on_returned(self, fact: RecordsReturned) -> None:
         self._put_down()
         for found in fact.ranges:
-            self._returning[found.partition] -= 1
             self._record_range(W.RECORDS_RETURNED, found)
         assert self.running is not None
         if not self.running.tells_of_processing:
@@ -164,11 +161,12 @@ class ConsumerBook:
 
     def _is_repeat(self, request: OffsetCommitRequest) -> bool:
         known = self.acknowledged
-        return bool(known) and all(
-            known.get((topic.name, each.partition_index)) == each.committed_offset
-            for topic in request.topics
-            for each in topic.partitions
-        )
+        for topic in request.topics:
+            name = topic.name
+            for each in topic.partitions:
+                if known.get((name, each.partition_index)) != each.committed_offset:
+                    return False
+        return bool(known)
 
     def _note(self, message: Message, response: object) -> None:
         """Count what repeats, and remember what a later row will speak of."""
@@ -271,9 +269,21 @@ class ConsumerBook:
             self._sought.add(place)
         elif place in self._owned:
             self._record_position(place, fact.offset, "seek")
-            if not self._returning[place]:
+            if not self._will_return(place, fact):
                 self._expected[place] = fact.offset
         self._end_idle_rounds()
+
+    def _will_return(self, place: TopicPartition, sought: PositionSought) -> bool:
+        """Whether the same step hands out records of a partition after it was gone to."""
+        later = False
+        for fact in self._told:
+            if fact is sought:
+                later = True
+            elif later and type(fact) is RecordsReturned:
+                for found in fact.ranges:
+                    if found.partition == place:
+                        return True
+        return False
 
     def _on_commit_failed(self, fact: CommitFailed) -> None:
         """A commit came to nothing, and no answer says why."""
@@ -361,16 +371,19 @@ class ConsumerBook:
     def _note_commit(self, request: OffsetCommitRequest) -> None:
         """Tell of a position that is committed before anything is fetched from it."""
         assert self.machine is not None
+        expected = self._expected
         for topic in request.topics:
+            name = topic.name
             for each in topic.partitions:
-                place = Partition(topic.name, each.partition_index)
+                offset = each.committed_offset
+                if expected.get((name, each.partition_index)) == offset:
+                    continue
+                place = Partition(name, each.partition_index)
                 state = self.machine.calls.subscriptions.state_or_none(place)
                 position = None if state is None else state.position
-                if position is None or position.offset != each.committed_offset:
-                    continue
-                if self._expected.get(place) != position.offset:
-                    first = position.offset if place in self._unfetched else None
-                    self._go_to(place, position.offset, self._way_to(place, first))
+                if position is not None and position.offset == offset:
+                    first = offset if place in self._unfetched else None
+                    self._go_to(place, offset, self._way_to(place, first))
 
     def _way_to(self, place: TopicPartition, first: int | None = None) -> str:
         """How a position came to be; the `first` one may be what was committed."""

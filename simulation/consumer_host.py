@@ -158,6 +158,8 @@ class ConsumerHost(ConsumerBook):
         self._touch()
         self.cause = self._record(W.CONSUMER_PAUSED, cause)
         self.is_paused = True
+        if self.machine is not None:
+            self.machine.on_stop(self.kernel.now_ms)
         self.cancel_wake()
         for connection in list(self.connections.values()):
             self.on_pause(connection)
@@ -307,11 +309,14 @@ class ConsumerHost(ConsumerBook):
             self.after_step(self)
 
     def _carry_out(self, told: tuple[object, ...]) -> None:
+        self._told = told
+        if RecordsReturned in map(type, told):
+            for fact in told:
+                if type(fact) is RecordsReturned:
+                    self._expect_after(fact)
+        ways = self._ways
         for fact in told:
-            if type(fact) is RecordsReturned:
-                self._expect_after(fact)
-        for fact in told:
-            carry_out = self._ways.get(type(fact))
+            carry_out = ways.get(type(fact))
             if carry_out is not None:
                 carry_out(fact)
 
@@ -428,7 +433,9 @@ class ConsumerHost(ConsumerBook):
         kernel = self.kernel
         if self._wake is not None:
             kernel.cancel(self._wake)
-        self._wake = turn = (max(at_ms, kernel.now_ms), _CONSUMER, self.name, "", 0)
+        if at_ms < kernel.now_ms:
+            at_ms = kernel.now_ms
+        self._wake = turn = (at_ms, _CONSUMER, self.name, "", 0)
         kernel.at(turn, self.wake)
 
     def expect_wake(self, turn: PlainTurn) -> None:

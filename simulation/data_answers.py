@@ -100,21 +100,34 @@ class DataAnswers:
         records = unknown = 0
         is_over = False
         for each in wanted:
-            log, error = self._find(each)
+            log = self._log_of(each)
             if log is None:
+                _, error = self._find(each)
                 is_unknown = error in _UNKNOWN
                 unknown += is_unknown
                 is_over = is_over or not is_unknown
                 found.append(self._refusal(each, error))
                 continue
-            first, start, end = each.fetch_offset, log.start_at(now_ms), log.end_at(now_ms)
+            first = each.fetch_offset
+            start, end = log.edges_at(now_ms)
             if first == end >= start and not is_full:
                 continue  # An answer within a session leaves out what has no news.
             if start <= first <= end:
-                most = min(max(room - records, 1), each.partition_max_bytes // RECORD_BYTES)
-                last = min(end, first + max(1, most))
+                last = end
+                if end > first + 1:  # There is always room for one.
+                    most = min(max(room - records, 1), each.partition_max_bytes // RECORD_BYTES)
+                    last = min(end, first + max(1, most))
                 records += last - first
-                found.append(_records(each, log, last, start, end))
+                found.append(
+                    FetchPartitionResponse(
+                        topic=each.topic,
+                        partition_index=each.partition,
+                        batches=log.batches(first, last),
+                        high_watermark=end,
+                        last_stable_offset=end,
+                        log_start_offset=start,
+                    )
+                )
             else:
                 is_over = True
                 found.append(_out_of_range(each, start))
@@ -196,6 +209,20 @@ class DataAnswers:
 
     # --- leadership ---
 
+    def _log_of(self, wanted: FetchPartition) -> PartitionLog | None:
+        """The log that a fetch is about, if nothing is wrong with it: `_find` in one call."""
+        topic, partition = self.cluster.topics.get(wanted.topic), wanted.partition
+        if (
+            topic is None
+            or not 0 <= partition < len(topic.logs)
+            or topic.leaders[partition] != self.broker
+            or wanted.topic_id not in (topic.topic_id, ZERO_TOPIC_ID)
+        ):
+            return None
+        log = topic.logs[partition]
+        epoch = wanted.current_leader_epoch
+        return log if epoch in (log.epoch, NO_PARTITION_LEADER_EPOCH) else None
+
     def _find(self, wanted: FetchPartition) -> tuple[PartitionLog | None, AnyError]:
         """The log that a fetch is about; a topic that was deleted and is back is another one."""
         topic = self.cluster.topics.get(wanted.topic)
@@ -223,20 +250,6 @@ class DataAnswers:
         log = self.cluster.log((topic, partition))
         leader = None if log is None else self.cluster.topics[topic].leaders[partition]
         return (-1, -1) if log is None or leader is None else (leader, log.epoch)
-
-
-def _records(
-    wanted: FetchPartition, log: PartitionLog, last: int, start: int, end: int
-) -> FetchPartitionResponse:
-    """The records from where a fetch wants to read up to `last`, of a log from `start` to `end`."""
-    return FetchPartitionResponse(
-        topic=wanted.topic,
-        partition_index=wanted.partition,
-        batches=log.batches(wanted.fetch_offset, last),
-        high_watermark=end,
-        last_stable_offset=end,
-        log_start_offset=start,
-    )
 
 
 def _out_of_range(wanted: FetchPartition, start: int) -> FetchPartitionResponse:

@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 from attrs import field, fields, frozen
 
 from coordinator import EventKind
+from coordinator.protocol.making import quickly_made
 
 __all__ = [
     "COLUMNS",
@@ -246,6 +247,7 @@ def _maybe(column_type: ColumnType, meaning: str) -> Any:  # noqa: ANN401 - the 
 
 # fmt: off
 
+@quickly_made
 @frozen(kw_only=True)
 class Row:
     """One event as it is recorded. A column that says nothing about it is None."""

@@ -13,9 +13,11 @@ from coordinator.protocol import (
     FindCoordinatorResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
+    OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchResponse,
 )
+from coordinator.records import OffsetRecord
 from coordinator.timers import (
     ExpiryTimer,
     JoinTimer,
@@ -53,6 +55,23 @@ def facts_of_event(event: Event) -> Facts:
         "error": None if event.error is None else event.error._name_,
         "count": event.count,
         "detail": event.detail,
+    }
+
+
+def facts_of_commit(
+    request: OffsetCommitRequest, record: OffsetRecord, broker: int, client: str | None
+) -> Facts:
+    """A position that a member has committed, in columns: the coordinator's event of it."""
+    assert record.value is not None
+    return {
+        "group": record.group_id,
+        "member": request.member_id,
+        "generation": request.generation_id,
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.value.committed_offset,
+        "broker": broker,
+        "client": client,
     }
 
 

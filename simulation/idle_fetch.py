@@ -45,6 +45,8 @@ class IdleFetch:
 
     def ready_ms(self, now_ms: int) -> int:
         """When the fetch is at the broker, from now on."""
+        if self.at_ms <= now_ms <= self.at_ms + self.wait_ms:
+            return now_ms  # In the first round, as most are.
         began_ms = self.began_ms(now_ms)
         return now_ms if now_ms <= began_ms + self.wait_ms else began_ms + self.cycle_ms
 
@@ -54,6 +56,8 @@ class IdleFetch:
 
     def sent_ms(self, now_ms: int) -> int:
         """When the present round was sent."""
+        if self.at_ms <= now_ms <= self.at_ms + self.wait_ms + self.latency_ms:
+            return self.at_ms - self.latency_ms
         began_ms = self.began_ms(now_ms)
         if now_ms > began_ms + self.wait_ms + self.latency_ms:
             began_ms += self.cycle_ms
@@ -81,24 +85,23 @@ class IdleFetches:
         if not connection.is_open:
             self.network.let_next_in(connection)  # Nobody would hear the answer.
             return
-        latency_ms = connection.link.present_law.nominal_ms
-        idle = IdleFetch(
-            message,
-            self.kernel.now_ms,
-            request.max_wait_ms,
-            request.max_wait_ms + 2 * latency_ms,
-            latency_ms,
-        )
+        latency_ms, wait_ms = connection.link.present_law.nominal_ms, request.max_wait_ms
+        cycle_ms = wait_ms + 2 * latency_ms
+        idle = IdleFetch(message, self.kernel.now_ms, wait_ms, cycle_ms, latency_ms)
         connection.idle = idle
         by_partition, label = self._by_partition, connection.label
         for wanted in message.wanted:
-            waiting = by_partition.get((wanted.topic, wanted.partition))
+            place = (wanted.topic, wanted.partition)
+            waiting = by_partition.get(place)
             if waiting is None:
-                waiting = by_partition[wanted.topic, wanted.partition] = {}
+                waiting = by_partition[place] = {}
             waiting[label] = connection
         if self._goes_round(message):
             connection.peer.set_sent(connection.name, request, FAR_MS)
-            self.network.let_next_in(connection)
+            if connection.waiting:
+                self.network.let_next_in(connection)
+            else:
+                connection.handled = None
         else:
             idle.is_real = True
         self._arrange_look(connection, idle)
@@ -173,11 +176,12 @@ class IdleFetches:
 
     def _next_news_ms(self, idle: IdleFetch) -> int | None:
         """When some log has more than this fetch asks for, or enough for it to be answered."""
-        now_ms, next_ms = self.kernel.now_ms, None
+        now_ms, next_ms, topics = self.kernel.now_ms, None, self.cluster.topics
         for wanted in idle.message.wanted:
-            log = self.cluster.log((wanted.topic, wanted.partition))
-            if log is None:
+            topic = topics.get(wanted.topic)
+            if topic is None or not 0 <= wanted.partition < len(topic.logs):
                 continue  # Whoever deletes a topic says so (`on_log_changed`).
+            log = topic.logs[wanted.partition]
             at_ms = log.grows_beyond_ms(wanted.fetch_offset, now_ms)
             if at_ms is not None and (next_ms is None or at_ms < next_ms):
                 next_ms = at_ms

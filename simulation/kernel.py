@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sized
 from enum import IntEnum
+from functools import partial
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attrs import define, field
 
@@ -37,6 +38,10 @@ class Turn(NamedTuple):
 
 #: A turn as the hottest places write it, without a name: it is equal to the one that has names.
 PlainTurn = tuple[int, Rank, str, str, int]
+#: A turn that is not cancelled, with what is done in it and to what.
+_Errand = tuple[int, Rank, str, str, int, Callable[[Any], None], Any]
+
+_PLAIN = 5
 
 
 @define(eq=False, repr=False)
@@ -48,7 +53,8 @@ class Kernel:
     turns: int = field(default=0, init=False)
     #: The turn that is being run; None between turns.
     current: PlainTurn | None = field(default=None, init=False)
-    _turns: list[PlainTurn] = field(factory=list, init=False)
+    #: Errands, and plain turns, of which only those with an action are still meant.
+    _turns: list[Any] = field(factory=list, init=False)
     _actions: dict[PlainTurn, Callable[[], None]] = field(factory=dict, init=False)
 
     def at(self, turn: PlainTurn, action: Callable[[], None]) -> None:
@@ -62,6 +68,15 @@ class Kernel:
             raise ValueError(f"{Turn(*turn)} is taken already")
         heappush(self._turns, turn)
 
+    def carry(self, errand: _Errand) -> None:
+        """Let something happen that is neither cancelled nor asked for twice: messages travel so.
+
+        The number in its turn is nobody else's.
+        """
+        if errand[0] < self.now_ms:
+            raise ValueError(f"{errand[:_PLAIN]} lies before the present, {self.now_ms} ms")
+        heappush(self._turns, errand)
+
     def cancel(self, turn: PlainTurn) -> None:
         """Let this not happen."""
         self._actions.pop(turn, None)
@@ -69,14 +84,15 @@ class Kernel:
     def next_at_ms(self) -> int | None:
         """When the next turn is; None if there is none."""
         turns = self._turns
-        while turns and turns[0] not in self._actions:
+        while turns and len(turns[0]) == _PLAIN and turns[0] not in self._actions:
             heappop(turns)
         return turns[0][0] if turns else None
 
     def step(self) -> None:
         """Run the next turn."""
         turn = heappop(self._turns)
-        action = self._actions.pop(turn, None)
+        is_plain = len(turn) == _PLAIN
+        action = self._actions.pop(turn, None) if is_plain else partial(turn[5], turn[6])
         if action is None:
             return
         self.now_ms = turn[0]
@@ -93,13 +109,19 @@ class Kernel:
         try:
             while turns and turns[0][0] <= until_ms:
                 turn = heappop(turns)
-                action = actions.pop(turn, None)
-                if action is None:
-                    continue
-                self.now_ms = turn[0]
-                self.turns += 1
-                self.current = turn
-                action()
+                if len(turn) == _PLAIN:
+                    action = actions.pop(turn, None)
+                    if action is None:
+                        continue
+                    self.now_ms = turn[0]
+                    self.turns += 1
+                    self.current = turn
+                    action()
+                else:
+                    self.now_ms = turn[0]
+                    self.turns += 1
+                    self.current = turn
+                    turn[5](turn[6])
                 if alarms:
                     return
         finally:
@@ -120,8 +142,10 @@ class Kernel:
             self.at(begin, action)
         while self._turns and self._turns[0] < present:
             self.step()
-        aside = self._actions
+        errands, aside = [each for each in self._turns if len(each) > _PLAIN], self._actions
         self._turns, self._actions = turns, actions
         self.now_ms, self.current = now_ms, current
+        for errand in errands:
+            self.carry(errand)
         for turn, action in aside.items():
             self.at(turn, action)

@@ -62,12 +62,26 @@ class PartitionLog:
             return max(self._start, self.end_at(now_ms - self.retention_ms))
         return self._start
 
+    def edges_at(self, now_ms: int) -> tuple[int, int]:
+        """The offsets of the first record that is still there and of the next one."""
+        last = self._growths[-1]
+        if self.retention_ms is not None or last.at_ms > now_ms:
+            return self.start_at(now_ms), self.end_at(now_ms)
+        return self._start, last.offset + (now_ms - last.at_ms) * last.count // last.every_ms
+
     def grows_beyond_ms(self, offset: int, now_ms: int) -> int | None:
         """When the log gains a record at or beyond `offset`, as far as is known now."""
         last = self._growths[-1]
-        if last.count == 0 and last.at_ms <= now_ms:
+        since_ms, count = last.at_ms, last.count
+        if since_ms > now_ms:
+            return last.reached_ms(max(self.end_at(now_ms), offset) + 1)
+        if count == 0:
             return None
-        return last.reached_ms(max(self.end_at(now_ms), offset) + 1)
+        # The same without the calls: every fetch that waits asks this of every partition.
+        gained, every_ms = (now_ms - since_ms) * count // last.every_ms, last.every_ms
+        if gained < offset - last.offset:
+            gained = offset - last.offset
+        return since_ms - (-(gained + 1) * every_ms // count)
 
     def written_ms(self, offset: int) -> int | None:
         """When the record of this offset was appended; None if it has not been."""
@@ -82,7 +96,7 @@ class PartitionLog:
         if first >= self._epochs[-1][1]:
             if first >= end:
                 return ()
-            return (RecordBatch(first=first, end=end, leader_epoch=self.epoch),)
+            return (RecordBatch(first=first, end=end, next_offset=end, leader_epoch=self.epoch),)
         found = []
         for (epoch, begins), (_, ends) in zip(
             self._epochs, [*self._epochs[1:], (0, end)], strict=True

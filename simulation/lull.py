@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from attrs import define, field, frozen
+from typing import NamedTuple
+
+from attrs import define, field
 
 from client.settings import ConsumerConfig
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
-from simulation.chance import draw
 from simulation.consumer_host import ConsumerHost
 from simulation.kernel import Turn
 from simulation.network import Connection, Message
@@ -20,8 +21,7 @@ from simulation.recorder import Fold
 WAIT_MS_MAX = 5_000
 
 
-@frozen
-class Exchange:
+class Exchange(NamedTuple):
     """A request of a lull and its answer: when it was sent, handled and heard."""
 
     sent_ms: int
@@ -102,27 +102,28 @@ def played(connection: Connection, sent: list[int]) -> list[Exchange]:
     """What becomes of requests sent at these times: order is kept, answers come at once."""
     exchanges = []
     arrived_ms = home_ms = 0
+    law, (there, back) = connection.link.present_law, connection.streams
     for sent_ms in sent:
-        arrived_ms = max(arrived_ms, sent_ms + latency_out(connection, sent_ms))
-        home_ms = max(home_ms, arrived_ms + latency_in(connection, arrived_ms))
+        arrived_ms = max(arrived_ms, sent_ms + law.drawn(there, sent_ms))
+        home_ms = max(home_ms, arrived_ms + law.drawn(back, arrived_ms))
         exchanges.append(Exchange(sent_ms, arrived_ms, home_ms))
     return exchanges
 
 
-def times_until(since_ms: int, until_ms: int, last_ms: int, every_ms: int) -> list[int]:
+def times_until(since_ms: int, until_ms: int, last_ms: int, every_ms: int) -> range:
     """The times in this stretch of something that comes each so often, last at `last_ms`."""
     latest_ms = last_ms - max(0, -((until_ms - last_ms) // every_ms)) * every_ms
-    return list(range(latest_ms, since_ms - 1, -every_ms))
+    return range(latest_ms, since_ms - 1, -every_ms)
 
 
 def latency_out(connection: Connection, sent_ms: int) -> int:
     """How long a request takes that is sent at that time."""
-    return connection.link.present_law.of(draw(connection.streams[0], sent_ms))
+    return connection.link.present_law.drawn(connection.streams[0], sent_ms)
 
 
 def latency_in(connection: Connection, sent_ms: int) -> int:
     """How long an answer takes."""
-    return connection.link.present_law.of(draw(connection.streams[1], sent_ms))
+    return connection.link.present_law.drawn(connection.streams[1], sent_ms)
 
 
 def has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:

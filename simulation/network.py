@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 from client.connections import Link as Opening
 from client.messages import FetchPartition
 from coordinator.protocol import Request
-from simulation.chance import LAN, Law, draw, stream_key
+from simulation.chance import LAN, Law, stream_key
 from simulation.events import Facts
 from simulation.kernel import Kernel, PlainTurn, Rank, Turn
 
@@ -64,6 +64,29 @@ class Message:
     is_refused: bool = False
     received_ms: int = 0
     received: int | None = None
+    #: Once it is answered: with what, and the row of that, if it has one.
+    response: object = field(init=False, repr=False)
+    replied: int | None = field(init=False, repr=False)
+
+    def again(self, sent_ms: int) -> Message:
+        """The same, sent at another time."""
+        return Message(
+            self.connection,
+            self.request,
+            self.kind,
+            sent_ms,
+            self.row,
+            self.facts,
+            self.set_by,
+            self.error,
+            self.wanted,
+            self.unknown,
+            self.is_repeat,
+            self.is_by_hand,
+            self.is_refused,
+            self.received_ms,
+            self.received,
+        )
 
 
 class Peer(Protocol):
@@ -262,20 +285,21 @@ class Network:
     def send(self, message: Message) -> None:
         """Put a request on the wire."""
         connection = message.connection
-        link, now_ms = connection.link, self.kernel.now_ms
+        link, kernel = connection.link, self.kernel
         law = link.present_law if link.extra_ms else link.law
-        latency_ms = law.of(draw(connection.streams[0], message.sent_ms))
-        at_ms = max(connection.last_arrival_ms, now_ms + latency_ms)
+        at_ms = kernel.now_ms + law.drawn(connection.streams[0], message.sent_ms)
+        if at_ms < connection.last_arrival_ms:
+            at_ms = connection.last_arrival_ms
         connection.last_arrival_ms = at_ms
-        self._sent += 1
-        turn = (at_ms, _REQUEST, link.client, connection.name, self._sent)
-        self.kernel.at(turn, partial(self._come, message))
+        self._sent = sent = self._sent + 1
+        kernel.carry((at_ms, _REQUEST, link.client, connection.name, sent, self._come, message))
 
     def _come(self, message: Message) -> None:
         connection = message.connection
         link = connection.link
-        is_stopping = link.is_silent_to_broker or link.held_kinds
-        if connection.kept_out or (is_stopping and link.stops(message.kind)):
+        if connection.kept_out or (
+            (link.is_silent_to_broker or link.held_kinds) and link.stops(message.kind)
+        ):
             is_stopped = partial(link.stops, message.kind)
             passage = Passage(is_stopped, partial(self._arrive, message))
             self._keep(connection, connection.kept_out, passage)
@@ -289,6 +313,9 @@ class Network:
             self.lost(message, "the connection is gone")
         elif connection.handled is not None or connection.waiting:
             connection.waiting.append(message)
+        elif connection.idle is None:
+            connection.handled = message
+            broker.receive(message)
         else:
             self._handle(message, broker)
 
@@ -325,27 +352,33 @@ class Network:
     def reply(self, message: Message, response: object, replied: int | None) -> None:
         """Put an answer on the wire; the next request of the connection is handled at once."""
         connection = message.connection
+        message.response, message.replied = response, replied
         turn = self._turn_home(connection)
-        self.kernel.at(turn, partial(self._bring_home, message, response, replied))
-        self.let_next_in(connection)
+        self.kernel.carry((*turn, self._bring_home, message))
+        if connection.waiting:
+            self.let_next_in(connection)
+        else:
+            connection.handled = None
 
     def _turn_home(self, connection: Connection) -> PlainTurn:
         """When what is sent to a client now arrives there."""
         link, now_ms = connection.link, self.kernel.now_ms
         law = link.present_law if link.extra_ms else link.law
-        latency_ms = law.of(draw(connection.streams[1], now_ms))
-        at_ms = max(connection.last_homecoming_ms, now_ms + latency_ms)
+        at_ms = now_ms + law.drawn(connection.streams[1], now_ms)
+        if at_ms < connection.last_homecoming_ms:
+            at_ms = connection.last_homecoming_ms
         connection.last_homecoming_ms = at_ms
-        self._sent += 1
-        return (at_ms, _REPLY, link.client, connection.name, self._sent)
+        self._sent = sent = self._sent + 1
+        return (at_ms, _REPLY, link.client, connection.name, sent)
 
-    def _bring_home(self, message: Message, response: object, replied: int | None) -> None:
+    def _bring_home(self, message: Message) -> None:
         connection = message.connection
         hear = connection.peer.hear
         if connection.kept_in or connection.link.is_silent_to_client:
-            self._come_home(connection, partial(hear, message, response, replied))
+            answer = partial(hear, message, message.response, message.replied)
+            self._come_home(connection, answer)
         else:
-            hear(message, response, replied)
+            hear(message, message.response, message.replied)
 
     def _come_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
         link = connection.link
@@ -375,8 +408,8 @@ class Network:
         """The link lets something by again: what it kept is on its way once more."""
         is_out = kept is connection.kept_out
         now_ms = self.kernel.now_ms
-        latency_ms = connection.link.present_law.of(
-            draw(connection.streams[0 if is_out else 1], now_ms)
+        latency_ms = connection.link.present_law.drawn(
+            connection.streams[0 if is_out else 1], now_ms
         )
         self._sent += 1
         rank = Rank.REQUEST if is_out else Rank.REPLY

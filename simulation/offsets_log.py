@@ -1,4 +1,7 @@
-"""A partition of `__consumer_offsets`: what coordinators wrote, compacted, and how long it is."""
+"""A partition of `__consumer_offsets`: what coordinators wrote, compacted, and how long it is.
+
+And what may be wrong with such partitions for a while.
+"""
 
 from __future__ import annotations
 
@@ -39,3 +42,15 @@ class OffsetsLog:
     def records(self) -> tuple[Record, ...]:
         """What a broker reads that takes this partition over."""
         return tuple(self._latest.values())
+
+
+@define(eq=False)
+class LogTrouble:
+    """What is wrong with the logs of the offsets topic at the moment, by partition."""
+
+    failing: set[int] = field(factory=set)
+    slow_ms: dict[int, int] = field(factory=dict)
+
+    def of(self, shard: int) -> bool:
+        """Whether writes of this partition are not what they should be."""
+        return shard in self.failing or shard in self.slow_ms

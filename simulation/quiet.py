@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from client.consumer import Consumer
 from client.group import GroupClient
 from client.messages import FetchRequest, MetadataRequest
+from client.partitions import TopicPartition
 from client.states import MemberState
-from coordinator import GroupState
 from coordinator.protocol import OffsetCommitRequest
+from coordinator.states import STABLE
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
 from simulation.consumer_host import ConsumerHost
@@ -45,6 +46,7 @@ from simulation.stage import Stage
 
 #: So many beats back we look for a clean moment before we play the whole lull.
 _LAPS_MAX = 200
+_STABLE_MEMBER = MemberState.STABLE
 
 
 @define(eq=False, repr=False)
@@ -59,11 +61,9 @@ class Lulls:
     # --- falling into it ---
 
     def after_step(self, host: ConsumerHost) -> None:
-        """See whether a consumer can be left alone from here on."""
-        beat, heard = host.last_beat, host.last_heard
-        if self._is_waking or beat is None or heard not in (beat, host.last_repeat):
-            return
-        lull = self._lull_of(host, beat)
+        """See whether a consumer that has just heard of a repetition can be left alone from now."""
+        beat = host.last_beat
+        lull = None if self._is_waking or beat is None else self._lull_of(host, beat)
         if lull is None:
             return
         self._lulls[host.name] = lull
@@ -77,22 +77,28 @@ class Lulls:
             self.stage.kernel.at(lull.end, partial(self.wake_client, host.name))
 
     def _lull_of(self, host: ConsumerHost, beat: Message) -> Lull | None:
-        machine, connection = host.machine, beat.connection
+        """The lull that a consumer may fall into; asked of every beat, so what is rare comes first.
+
+        Most that may not are between two generations, or have not committed in this one.
+        """
+        machine, connection, commit = host.machine, beat.connection, host.last_repeat
         group = None if machine is None else machine.calls.group
-        if machine is None or group is None or not _is_blocked(host, machine, connection):
+        if machine is None or group is None:
+            return None
+        is_auto_commit, generation = group.commits.is_auto_commit, group.membership.generation
+        owned = machine.calls.subscriptions.assigned_partitions
+        if not (owned and is_auto_commit):
+            commit = None
+        elif commit is None or commit.facts.get("generation") != generation.generation_id:
             return None
         broker = self.stage.brokers[connection.link.broker]
-        if not self._is_settled(host, group, broker):
+        if not self._is_settled(host, group, broker) or not _is_blocked(host, machine, connection):
             return None
+        if commit is not None and not (
+            _is_all(commit, machine, len(owned)) and broker.is_committed(commit.request)
+        ):
+            return None  # The next commit is news: of this member's own, or to somebody else's.
         round_trip_ms = 2 * connection.link.present_law.longest_ms
-        commit = host.last_repeat
-        owns_nothing = not machine.calls.subscriptions.assigned_partitions
-        if owns_nothing or not group.commits.is_auto_commit:
-            commit = None
-        elif commit is None or not self._is_all(commit, machine):
-            return None
-        elif not broker.is_committed(commit.request):
-            return None  # Somebody committed otherwise meanwhile; the next commit is news.
         if not (
             has_time_between(host.role.config, round_trip_ms)
             and hears_in_time(host)
@@ -101,7 +107,6 @@ class Lulls:
             and self._knows_the_cluster(host, machine, group)
         ):
             return None
-        is_auto_commit = group.commits.is_auto_commit
         return Lull(
             host=host,
             connection=connection,
@@ -113,22 +118,26 @@ class Lulls:
             commit_at_ms=group.commits.auto_commit_timer.deadline_ms,
             commit_interval_ms=host.role.config.auto_commit_interval_ms if is_auto_commit else 0,
             refresh_at_ms=_refresh_due_ms(machine),
-            timer=SessionTimer(host.role.group, group.membership.generation.member_id),
+            timer=SessionTimer(host.role.group, generation.member_id),
         )
 
     def _is_settled(self, host: ConsumerHost, group: GroupClient, broker: Broker) -> bool:
-        membership = group.membership
-        if membership.state is not MemberState.STABLE or membership.rejoin_needed:
+        membership, name = group.membership, host.role.group
+        if membership.state is not _STABLE_MEMBER or membership.rejoin_needed or not broker.is_up:
             return False
-        found = self.stage.group(host.role.group)
-        if found is None or found.state is not GroupState.STABLE or not broker.is_up:
+        stage = self.stage
+        shard = stage.shard_of(name)
+        slot = broker.machine.slots.get(shard)
+        if stage.cluster.offsets_leaders[shard] != broker.id or slot is None or slot.shard is None:
             return False
+        found = slot.shard.groups.get(name)
         return (
-            self.stage.coordinator_of(host.role.group) is broker
+            found is not None
+            and found.state is STABLE
             and membership.generation.generation_id == found.generation_id
             and membership.generation.member_id in found.members
             and not group.rebalancing.is_rejoin_needed_or_pending()
-            and not self.stage.trouble.of(self.stage.shard_of(host.role.group))
+            and not stage.trouble.of(shard)
         )
 
     def _is_wire_empty(self, host: ConsumerHost, machine: Consumer, beat: Message) -> bool:
@@ -165,22 +174,6 @@ class Lulls:
             metadata.next_request().topics == request.topics
             and self.stage.cluster.metadata(request) is response
             and group.leading.watches_what_it_saw
-        )
-
-    def _is_all(self, commit: Message, machine: Consumer) -> bool:
-        """Whether a commit says what the next one would say."""
-        request = commit.request
-        assert isinstance(request, OffsetCommitRequest)
-        said = {
-            (topic.name, each.partition_index): each.committed_offset
-            for topic in request.topics
-            for each in topic.partitions
-        }
-        positions = machine.calls.subscriptions.all_consumed()
-        return (
-            said == {place: known.offset for place, known in positions.items()}
-            and len(positions) == len(machine.calls.subscriptions.assigned_partitions)
-            and commit.facts.get("generation") == machine_generation(machine)
         )
 
     # --- waking ---
@@ -280,16 +273,22 @@ class Lulls:
         for anchor_ms in anchors:
             # What was sent longer before could not hold this one up.
             since_ms = anchor_ms - 2 * lull.round_trip_ms
-            beats_until = times_until(since_ms, anchor_ms, last_ms, lull.interval_ms)
-            sent.update((each, False) for each in beats_until)
+            for each in times_until(since_ms, anchor_ms, last_ms, lull.interval_ms):
+                sent.add((each, False))
             if len(anchors) > 1:
-                repeats = times_until(since_ms, anchor_ms, last_commit_ms, lull.commit_interval_ms)
-                sent.update((each, True) for each in repeats if each >= lull.commit_at_ms)
+                every_ms = lull.commit_interval_ms
+                for each in times_until(since_ms, anchor_ms, last_commit_ms, every_ms):
+                    if each >= lull.commit_at_ms:
+                        sent.add((each, True))
         in_order = sorted(sent)
         exchanges = played(lull.connection, [sent_ms for sent_ms, _ in in_order])
-        both = list(zip(in_order, exchanges, strict=True))
-        last_beat = [each for (_, is_commit), each in both if not is_commit][-1]
-        last_commit = next((each for (_, is_commit), each in both[::-1] if is_commit), None)
+        last_beat = last_commit = None
+        for (_, is_commit), exchange in zip(in_order, exchanges, strict=True):
+            if is_commit:
+                last_commit = exchange
+            else:
+                last_beat = exchange
+        assert last_beat is not None
         if lull.commit is None and commits:
             # A member that owns nothing has nothing to send; it only looks around.
             idle_ms = lull.commit_at_ms + (commits - 1) * lull.commit_interval_ms
@@ -332,10 +331,10 @@ class Lulls:
     def _count(self, lull: Lull, jump: Jump) -> None:
         host = lull.host
         self._add_beats(lull, jump.beats, jump.last_beat.heard_ms)
-        host.last_beat = evolve(lull.beat, sent_ms=jump.last_beat.sent_ms)
+        host.last_beat = lull.beat.again(jump.last_beat.sent_ms)
         if jump.last_commit is not None and lull.commit is not None:
             self._add_commits(lull, jump.commits, jump.last_commit.heard_ms)
-            host.last_repeat = evolve(lull.commit, sent_ms=jump.last_commit.sent_ms)
+            host.last_repeat = lull.commit.again(jump.last_commit.sent_ms)
 
     def _add_beats(self, lull: Lull, beats: int, heard_ms: int) -> None:
         """Count the beats since the lull began that have not been counted yet."""
@@ -447,10 +446,19 @@ class Lulls:
         metadata.update(self.stage.cluster.metadata(request), version, refresh.heard_ms)
 
 
-def machine_generation(machine: Consumer) -> int | None:
-    """The generation that a consumer is in."""
-    group = machine.calls.group
-    return None if group is None else group.membership.generation.generation_id
+def _is_all(commit: Message, machine: Consumer, owned: int) -> bool:
+    """Whether a commit of all its positions would say what this one says."""
+    request, state_of = commit.request, machine.calls.subscriptions.state_or_none
+    assert isinstance(request, OffsetCommitRequest)
+    said = 0
+    for topic in request.topics:
+        for each in topic.partitions:
+            state = state_of(TopicPartition(topic.name, each.partition_index))
+            position = None if state is None else state.position
+            if position is None or position.offset != each.committed_offset:
+                return False
+            said += 1
+    return said == owned
 
 
 def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -> bool:

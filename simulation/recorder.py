@@ -15,6 +15,8 @@ from attrs import define, field
 from simulation.errors import SimulationError
 from simulation.events import Facts, Kind, Row, WorldEventKind
 
+_BEATS, _COMMITS = WorldEventKind.HEARTBEATS_ANSWERED, WorldEventKind.COMMITS_REPEATED
+
 
 class Sink(Protocol):
     """Where rows go, one after the other in the order of `seq`."""
@@ -112,7 +114,8 @@ class Recorder:
         """Do the same, the facts in one piece or two: what is known before, and `more`."""
         if self.is_closed:
             raise SimulationError(f"this run has ended; there can be no {kind.value} in it")
-        seq_of_cause = self.seq_of(cause) if type(cause) is Fold else cause
+        if type(cause) is Fold:
+            cause = self.seq_of(cause)
         client = facts.get("client")
         if client is not None and (client in self._folds or client in self.asleep):
             self.close(client)
@@ -125,13 +128,14 @@ class Recorder:
             seq=seq,
             at_ms=at_ms,
             kind=kind._value_,
-            cause=seq_of_cause,  # type: ignore[arg-type]
+            cause=cause,  # type: ignore[arg-type]
             run=self.run,
             **facts,
         )
         self.sink.take(row)
-        for watch in tuple(self.watchers):  # one may be the last time for it and leave
-            watch(row)
+        if self.watchers:
+            for watch in tuple(self.watchers):  # one may be the last time for it and leave
+                watch(row)
         return seq
 
     # --- folds ---
@@ -156,21 +160,22 @@ class Recorder:
         if client in self.asleep:
             self.before_closing(client)
         fold = self._folds.pop(client, None)
-        if fold is None or fold.is_empty:
+        if fold is None:
             return
-        for kind, tally in (
-            (WorldEventKind.HEARTBEATS_ANSWERED, fold.beats),
-            (WorldEventKind.COMMITS_REPEATED, fold.commits),
-        ):
-            if tally.count:
-                facts: Facts = {
-                    "count": tally.count,
-                    "duration_ms": tally.last_heard_ms - tally.first_sent_ms,
-                    "detail": f"the last at {tally.last_heard_ms} ms",
-                }
-                seq = self.put(kind, self.now_ms(), fold.since, fold.facts, facts)
-                # Who names the fold means its heartbeats, if there are any.
-                fold.seq = seq if fold.seq is None else fold.seq
+        if fold.beats.count:
+            fold.seq = self._tell(_BEATS, fold, fold.beats)
+        if fold.commits.count:
+            seq = self._tell(_COMMITS, fold, fold.commits)
+            # Who names the fold means its heartbeats, if there are any.
+            fold.seq = seq if fold.seq is None else fold.seq
+
+    def _tell(self, kind: Kind, fold: Fold, tally: Tally) -> int:
+        facts: Facts = {
+            "count": tally.count,
+            "duration_ms": tally.last_heard_ms - tally.first_sent_ms,
+            "detail": f"the last at {tally.last_heard_ms} ms",
+        }
+        return self.put(kind, self.now_ms(), fold.since, fold.facts, facts)
 
     def close_all(self) -> None:
         """Let everything that was counted become rows, by name."""

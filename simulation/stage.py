@@ -12,7 +12,7 @@ from client.applications import ResultStore
 from coordinator import GroupConfig, GroupCoordinator, IdSource
 from coordinator.group import Group
 from coordinator.java_order import partition_for
-from simulation.broker import Broker, LogTrouble
+from simulation.broker import Broker
 from simulation.chance import Law
 from simulation.cluster import OFFSETS_TOPIC, PORT, SimulatedCluster, host_of
 from simulation.consumer_book import Role
@@ -23,7 +23,7 @@ from simulation.idle_fetch import IdleFetches
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.member_ids import IdsByClient
 from simulation.network import Connection, Link, Message, Network
-from simulation.offsets_log import OffsetsLog
+from simulation.offsets_log import LogTrouble, OffsetsLog
 from simulation.recorder import Recorder, Sink
 
 Quiet = Literal["skip", "play"]

@@ -27,6 +27,7 @@ from simulation.arguments import (
     require_whole,
 )
 from simulation.chance import LAN, Law
+from simulation.collector import collecting_rarely
 from simulation.consumer_book import Role
 from simulation.consumer_host import ConsumerHost
 from simulation.durations import Duration, milliseconds
@@ -367,7 +368,8 @@ class Simulation(Faults):
         self._is_playing = True
         try:
             self._raise_failure()
-            self.stage.play(end_ms, holds)
+            with collecting_rarely():
+                self.stage.play(end_ms, holds)
             self._raise_failure()
         except Exception as error:
             error.add_note(f"seed {self.seed}, at {self.now_ms} ms")

@@ -21,15 +21,15 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/broker.py",
-        inside="_written",
-        line="log.append(write.records)",
+        inside="_log",
+        line="log.append(records)",
         faulty="pass",
         says="What a coordinator writes is not in its log.",
     ),
     Fault(
         file="simulation/network.py",
-        line="at_ms = max(connection.last_arrival_ms, now_ms + latency_ms)",
-        faulty="at_ms = now_ms + latency_ms",
+        line="at_ms = connection.last_arrival_ms",
+        faulty="pass",
         says="A request overtakes an earlier one of its connection.",
     ),
     Fault(
@@ -61,8 +61,8 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/logs.py",
-        line="return self.at_ms - (-(end - self.offset) * self.every_ms // self.count)",
-        faulty="return self.at_ms + (end - self.offset) * self.every_ms // self.count",
+        line="return since_ms - (-(gained + 1) * every_ms // count)",
+        faulty="return since_ms + (gained + 1) * every_ms // count",
         says="A record is delivered a millisecond before it is written.",
     ),
     Fault(
@@ -135,9 +135,9 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/lull.py",
-        inside="latency_in",
-        line="connection.streams[1]",
-        faulty="connection.streams[0]",
+        inside="played",
+        line="law.drawn(back, arrived_ms)",
+        faulty="law.drawn(there, arrived_ms)",
         says="Answers in a calm take as long as requests would.",
     ),
     Fault(

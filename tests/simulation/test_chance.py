@@ -76,3 +76,12 @@ def test_dice_choose_by_the_moment(now_ms, bound):
 
     assert 0.8 <= dice.jitter() == dice.jitter() < 1.2
     assert 0 <= dice.pick(bound) == dice.pick(bound) < bound
+
+
+@pytest.mark.parametrize("law", [LAN, fixed(3), between(2, 9)], ids=["lan", "fixed", "between"])
+def test_a_length_drawn_in_one_go_is_that_of_the_draw(law):
+    stream = stream_key(0, "link")
+
+    lengths = [law.drawn(stream, k) for k in range(200)]
+
+    assert lengths == [law.of(draw(stream, k)) for k in range(200)]

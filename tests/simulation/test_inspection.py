@@ -112,12 +112,12 @@ def a_cooperative_world() -> World:
     )
 
 
-async def _forget_to_rejoin(*_: object) -> list[Exception | None]:
-    return []
+async def _forget_to_rejoin(*_: object) -> None:
+    """Give partitions up without joining for them again."""
 
 
 def test_a_planted_fault_is_found_made_small_and_shown_by_a_script(monkeypatch, capsys):
-    monkeypatch.setattr(Rebalancing, "_revoke_unassigned", _forget_to_rejoin)
+    monkeypatch.setattr(Rebalancing, "_revoke", _forget_to_rejoin)
     world = a_cooperative_world()
     failure = fail_of(world)
     assert failure is not None

@@ -55,3 +55,23 @@ def test_nothing_can_be_asked_for_in_the_past():
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.at(TURNS[0], nothing)
+
+
+def test_an_errand_has_its_place_among_the_turns():
+    kernel = Kernel()
+    seen: list[str] = []
+    kernel.at(Turn(5, Rank.REPLY, "ada", "c1", 1), partial(seen.append, "a turn before"))
+    kernel.at(Turn(5, Rank.CONSUMER, "ada"), partial(seen.append, "a turn after"))
+    kernel.carry((5, Rank.REPLY, "ada", "c1", 2, seen.append, "an errand"))
+
+    kernel.run(5)
+
+    assert seen == ["a turn before", "an errand", "a turn after"]
+
+
+def test_an_errand_cannot_be_run_in_the_past():
+    kernel = Kernel()
+    run_until(kernel, 6)
+
+    with pytest.raises(ValueError, match="before the present, 6 ms"):
+        kernel.carry((5, Rank.REPLY, "ada", "c1", 2, [].append, None))

@@ -10,11 +10,12 @@ from attrs import evolve
 
 from client.applications import CommitMode
 from client.consumer import UnknownRequest
-from simulation.broker import Broker, LogTrouble
+from simulation.broker import Broker
 from simulation.campaign import Campaign, differ_of, rows_of
 from simulation.chance import Law
 from simulation.events import Row
 from simulation.lull import Exchange, Jump, Lull
+from simulation.offsets_log import LogTrouble
 from simulation.quiet import Lulls
 from simulation.random_worlds import draw_world
 from simulation.recorder import NoSink
@@ -267,7 +268,7 @@ def _a_changed_cluster_is_not_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _new_positions_are_taken_for_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lulls, "_is_all", lambda *_: True)
+    monkeypatch.setattr("simulation.quiet._is_all", lambda *_: True)
 
 
 def _the_commit_timer_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

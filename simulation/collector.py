@@ -1,0 +1,29 @@
+"""Python's collector of cyclic garbage, while a run is played."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: So many new objects are waited for before the collector looks at them.
+_YOUNG_OBJECTS = 50_000
+
+
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Let the collector wait for more new objects than usual; afterwards it is set as before.
+
+    Requests, timers and turns live for seconds of virtual time and are freed when they are done.
+    A collector that looks at every 700 takes them for old, and then for a world that has grown and
+    has to be gone through as a whole, again and again.
+    """
+    young, *older = gc.get_threshold()
+    if not 0 < young < _YOUNG_OBJECTS:
+        yield  # It is off, or as patient already.
+        return
+    gc.set_threshold(_YOUNG_OBJECTS, *older)
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, *older)
