@@ -51,6 +51,8 @@ class Consumer:
         self.threads = Threads(self.clock)
         self._told: list[object] = []
         self._is_dead = False
+        #: Whether it was at rest when it last acted, so that only what it told has changed.
+        self.has_rested = False
         #: What the application calls.
         self.calls: AsyncConsumer = assemble(
             Surroundings(
@@ -84,6 +86,7 @@ class Consumer:
         A host that knows which request it answers says so: `to` must then be that oldest one.
         """
         if self._rest is not None and self._rest.hear(connection, reply, to, now_ms):
+            self.has_rested = True
             return self._taken()
         self._advance(now_ms)
         network = self.calls.client.network
@@ -115,17 +118,21 @@ class Consumer:
 
     def on_time(self, now_ms: int) -> tuple[object, ...]:
         """Time has passed."""
-        if self._rest is not None and self._rest.look(now_ms):
-            return self._taken()
+        if self._rest is not None and (told := self._rest.look(now_ms)) is not None:
+            self.has_rested = True
+            return told or self._taken()
         self._advance(now_ms)
         return self._settled()
 
     def on_stop(self, now_ms: int) -> None:
         """The process is stopped, by a collector or an operator, after what was due until now."""
+        self.write_down()
         self.clock.now_ms = max(self.clock.now_ms, now_ms)
 
     def on_resume(self, now_ms: int) -> tuple[object, ...]:
         """The process was stopped until now; it catches up now."""
+        self.write_down()
+        self.has_rested = False
         self.calls.polling.on_resume(self.clock.now_ms, now_ms)
         self.threads.skip(now_ms)
         return self._settled()
@@ -166,7 +173,13 @@ class Consumer:
     @property
     def in_flight(self) -> list[ClientRequest]:
         """The requests that have been sent and have not ended."""
+        self.write_down()
         return self.calls.client.network.in_flight()
+
+    def write_down(self) -> None:
+        """Let what was done at rest show in every part: whoever looks into one asks for it."""
+        if self._rest is not None:
+            self._rest.write_down()
 
     def tell(self, fact: object) -> None:
         """Put a fact between the others; an application may tell its own."""
@@ -178,6 +191,8 @@ class Consumer:
     def _advance(self, now_ms: int) -> None:
         if now_ms < self.clock.now_ms:
             raise ValueError(f"now_ms must not be before {self.clock.now_ms}, not {now_ms}")
+        self.write_down()
+        self.has_rested = False
         self.threads.advance(now_ms)
 
     def _settled(self) -> tuple[object, ...]:
@@ -185,6 +200,8 @@ class Consumer:
         return self._taken()
 
     def _taken(self) -> tuple[object, ...]:
+        if not self._told:
+            return ()
         told, self._told = tuple(self._told), []
         return told
 

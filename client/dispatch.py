@@ -114,6 +114,7 @@ class ConsumerNetworkClient:
         """Make the present or the next waiting call raise."""
         self.is_woken_up = True
         self.network.channels.is_woken = True
+        self.threads.disturb()
 
     def maybe_trigger_wakeup(self) -> None:
         """Raise if somebody called `wakeup`, once."""
@@ -377,26 +378,17 @@ class ConsumerNetworkClient:
         until_ms = now_ms + min(self._delay_ms_max, spare_ms)
         return max(now_ms, min(until_ms, self.network.in_time_until_ms))
 
-    def send_at_rest(self, now_ms: int) -> ClientRequest:
-        """Put on the wire the one request that is queued, as the pass would that follows."""
+    def next_at_rest(self) -> ClientRequest:
+        """The one request that is queued, for whoever sends it as the next pass would."""
         ((node, queue),) = self._unsent.items()
         del self._unsent[node]
-        request = queue.popleft()
         self.passes += 1
-        self.network.send(request, now_ms)
-        self.network.channels.receive()  # It finds nothing there.
-        return request
+        return queue.popleft()
 
-    def note_rest(self, now_ms: int) -> int:
-        """Note a pass that found nothing to do; when the wait that follows on it ends at last."""
-        self.passes += 1
-        config = self.config
-        wait_ms = self._delay_ms_max
-        if self.network.in_flight_count == 0 and config.retry_backoff_ms < wait_ms:
-            wait_ms = config.retry_backoff_ms
-        if config.request_timeout_ms < wait_ms:
-            wait_ms = config.request_timeout_ms
-        return min(now_ms + wait_ms, self.metadata.expires_ms)
+    @property
+    def patience_ms(self) -> int:
+        """How long a pass waits at most, with something in flight."""
+        return min(self._delay_ms_max, self.config.request_timeout_ms)
 
     def _timeout_ms(self, timer: Timer, should_block: ShouldBlock | None) -> int:
         """Send what can be sent; say how long to wait for news."""

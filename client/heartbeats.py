@@ -61,12 +61,10 @@ class Heartbeat:
         """A heartbeat leaves; the next is due an interval later, answer or not."""
         self.beat_at_ms = self._update(now_ms) + self.config.heartbeat_interval_ms
 
-    def received(self) -> None:
+    def received(self, now_ms: int) -> None:
         """A heartbeat was answered well."""
         self._failures = 0
-        if self.clock.now_ms > self._current_ms:
-            self._current_ms = self.clock.now_ms
-        self.session_ends_ms = self._current_ms + self.config.session_timeout_ms
+        self.session_ends_ms = self._update(now_ms) + self.config.session_timeout_ms
 
     def failed(self) -> None:
         """A heartbeat was not; the next is due after a back-off."""
@@ -215,7 +213,7 @@ class HeartbeatThread:
             self._on_failure(raised)
             return
         if error is None:
-            self.membership.heartbeat.received()
+            self.membership.heartbeat.received(self.membership.clock.now_ms)
         else:
             self._on_failure(error)
 

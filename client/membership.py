@@ -128,6 +128,7 @@ class Membership:
         """Join again at the next opportunity."""
         self.rejoin_reason = reason
         self.rejoin_needed = True
+        self.threads.disturb()
 
     def reset_and_rejoin(self, reason: str, reset: Reset) -> None:
         """Give up the generation, and the member id if so told, and join again."""

@@ -147,11 +147,11 @@ class NetworkClient:
             or self._metadata_attempt_start_ms is not None
         )
 
-    def is_in_time(self, now_ms: int) -> bool:
-        """Whether no request in flight is overdue, and no refresh of metadata due."""
+    def in_time_from(self, now_ms: int) -> int:
+        """When a request in flight is overdue, or a refresh of metadata due; `now_ms`, or later."""
         if now_ms >= self._overdue_from_ms:
             self._look_at_overdue()
-        return now_ms < self._overdue_from_ms and now_ms < self.metadata.fresh_until_ms
+        return min(self._overdue_from_ms, self.metadata.fresh_until_ms)
 
     @property
     def in_time_until_ms(self) -> int:
@@ -185,7 +185,11 @@ class NetworkClient:
         for sent in self._in_flight.get(connection, ()):
             if sent.request is request:
                 sent.sent_ms = sent_ms
-                self._overdue_from_ms = min(self._overdue_from_ms, sent_ms + sent.timeout_ms + 1)
+                overdue_ms = sent_ms + sent.timeout_ms + 1
+                if overdue_ms < self._overdue_from_ms:
+                    self._overdue_from_ms = overdue_ms
+                if overdue_ms < self.threads.calm_until_ms:
+                    self.threads.calm_until_ms = overdue_ms
 
     # --- doing ------------------------------------------------------------------------------------
 
@@ -197,8 +201,8 @@ class NetworkClient:
             self._connect(node, now_ms)
         return self.is_ready(node, now_ms)
 
-    def send(self, request: ClientRequest, now_ms: int, *, by_heartbeat: bool = False) -> None:
-        """Put a request on the wire, on a heartbeat thread's turn or as if on one."""
+    def send(self, request: ClientRequest, now_ms: int) -> None:
+        """Put a request on the wire."""
         request.sent_ms = now_ms
         connection = request.node.connection
         queue = self._in_flight.get(connection)
@@ -211,13 +215,24 @@ class NetworkClient:
             self._overdue_from_ms = overdue_ms
         self.tell(
             RequestSent(
-                at_ms=self.clock.now_ms,
-                connection=connection,
-                request=request.request,
-                by_heartbeat=by_heartbeat or self.threads.running_beat is not None,
-                lost=self.channels.sent(connection),
+                self.clock.now_ms,
+                connection,
+                request.request,
+                self.threads.running_beat is not None,
+                self.channels.sent(connection),
             )
         )
+
+    def put_in_flight(self, request: ClientRequest) -> None:
+        """Take note of a request that is on the wire already."""
+        self.queue_to(request.node.connection).append(request)
+        self.in_flight_count += 1
+        overdue_ms = request.sent_ms + request.timeout_ms + 1
+        self._overdue_from_ms = min(self._overdue_from_ms, overdue_ms)
+
+    def queue_to(self, connection: str) -> deque[ClientRequest]:
+        """What is in flight on a connection, as long as that is open."""
+        return self._in_flight.setdefault(connection, deque())
 
     def end_answered(self, connection: str) -> None:
         """The oldest request of a connection is answered, and its sender knows."""

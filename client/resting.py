@@ -9,6 +9,7 @@ written down at once. Wherever anything else is due, or has come, the passes are
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from functools import partial
 
@@ -17,18 +18,32 @@ from attrs import define, field
 from client.futures import Told
 from client.group import GroupClient
 from client.messages import FetchResponse
-from client.network import ClientRequest
+from client.network import MAX_IN_FLIGHT_PER_CONNECTION, ClientRequest
+from client.outputs import RequestSent
+from client.partitions import BrokerNode
 from client.polling import PollLoop
 from client.states import MemberState
 from client.threads import HeartbeatTurns, Threads
-from client.timers import Wait
+from client.timers import LONG_AGO, NEVER, Wait
 from coordinator.errors import ErrorCode
-from coordinator.protocol import HeartbeatResponse, OffsetCommitResponse, Request
+from coordinator.protocol import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    OffsetCommitResponse,
+    Request,
+)
+
+_NONE = ErrorCode.NONE
 
 
 @define(eq=False, kw_only=True, repr=False)
 class Rest:
-    """What a member of a group does while its poll is at rest."""
+    """What a member of a group does while its poll is at rest.
+
+    Most steps are heartbeats and their answers. What they change is kept here, and written down
+    where it belongs before anybody else acts or looks (`write_down`); only the clock and the end
+    of the wait are always true.
+    """
 
     threads: Threads
     polling: PollLoop
@@ -37,66 +52,150 @@ class Rest:
     _wait: Wait | None = field(default=None, init=False)
     #: The turns of the heartbeat thread, as found.
     _turns: HeartbeatTurns | None = field(default=None, init=False)
-    #: The heartbeat and the commit that were last sent at rest.
-    _beat: ClientRequest | None = field(default=None, init=False)
+    #: What was sent last at rest and is not answered: a heartbeat that nobody else knows of yet,
+    #: one that is in flight like any request, and a commit.
+    _beat: HeartbeatRequest | None = field(default=None, init=False)
+    _sent_beat: ClientRequest | None = field(default=None, init=False)
+    #: The last heartbeat that was answered: the next may say the same, its number is free again.
+    _answered_beat: HeartbeatRequest | None = field(default=None, init=False)
     _commit: ClientRequest | None = field(default=None, init=False)
+    #: The coordinator, and what is in flight to it.
+    _coordinator: BrokerNode | None = field(default=None, init=False)
+    _connection: str = field(default="", init=False)
+    _in_flight: deque[ClientRequest] = field(factory=deque, init=False)
+    #: When a heartbeat is due, a commit, and the next turn of the heartbeat thread; when the wait
+    #: ends at the latest, whatever comes.
+    _beat_at_ms: int = field(default=NEVER, init=False)
+    _commit_at_ms: int = field(default=NEVER, init=False)
+    _turn_at_ms: int = field(default=NEVER, init=False)
+    _ends_ms: int = field(default=NEVER, init=False)
+    #: How long a wait is if nothing is due, with something in flight and without; how long it is
+    #: between two heartbeats, and how long one may take.
+    _patience_ms: int = field(default=0, init=False)
+    _backoff_ms: int = field(default=0, init=False)
+    _interval_ms: int = field(default=0, init=False)
+    _timeout_ms: int = field(default=0, init=False)
+    #: How many steps are not written down, when the last was made, a heartbeat sent and answered.
+    _steps: int = field(default=0, init=False)
+    _stepped_ms: int = field(default=0, init=False)
+    _beat_sent_ms: int | None = field(default=None, init=False)
+    _beat_heard_ms: int | None = field(default=None, init=False)
+    #: Whether one of them looked round.
+    _has_looked: bool = field(default=False, init=False)
 
-    def look(self, now_ms: int) -> bool:
-        """Do what is due now, if it is a heartbeat or a commit at most; whether that was all."""
+    def look(self, now_ms: int) -> tuple[object, ...] | None:
+        """Do what is due now, if it is a heartbeat or a commit at most; None if it was more.
+
+        What is told of it, unless it was told like everything.
+        """
         wait = self.threads.application_wait
-        if wait is None or wait.deadline_ms != now_ms or not self._is_calm(wait, now_ms):
-            return False
-        is_beat_due = self.group.membership.heartbeat.beat_at_ms <= now_ms
-        if self.group.commits.is_due(now_ms):
-            if is_beat_due or not self._can_commit:
-                return False
+        if wait is None or wait.deadline_ms != now_ms:
+            return None
+        if now_ms >= self.threads.calm_until_ms and not self._is_calm(wait, now_ms):
+            return None
+        is_beat_due = self._beat_at_ms <= now_ms
+        told: tuple[object, ...] = ()
+        if self._commit_at_ms <= now_ms:
+            if is_beat_due or not self._can_commit():
+                return None
             self._send_commit(now_ms)
         elif is_beat_due:
-            turns = self._turns
-            assert turns is not None
-            if not (turns.is_notified or turns.deadline_ms <= now_ms) or not self._can_beat:
-                return False  # It leaves with a turn of the heartbeat thread, after a pass.
-            self._send_beat(now_ms)
+            if self._turn_at_ms > now_ms or not self._can_beat():
+                return None  # It leaves with a turn of the heartbeat thread, after a pass.
+            told = (self._send_beat(now_ms),)
         self._wait_on(wait, now_ms)
-        return True
+        return told
 
     def hear(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
         """Take an answer, if it is the good one to what was sent at rest; whether it was."""
-        if type(reply) is FetchResponse:
-            return self._hear_records(connection, reply, to, now_ms)
-        sent = self._answered_by(reply)
-        if sent is None or (to is not None and to is not sent.request):
-            return False
-        threads, network = self.threads, self.polling.client.network
+        threads = self.threads
         wait = threads.application_wait
         if wait is None or not threads.clock.now_ms <= now_ms < wait.deadline_ms:
             return False
-        if network.next_to_end(connection) is not sent or not self._is_calm(wait, now_ms):
+        if now_ms >= threads.calm_until_ms and not self._is_calm(wait, now_ms):
             return False
-        threads.clock.now_ms = now_ms
-        network.end_answered(connection)
-        if sent is self._beat:
-            self._beat = None
-            self.group.membership.heartbeat.received()
+        if type(reply) is HeartbeatResponse:
+            is_taken = self._hear_beat(connection, reply, to, now_ms)
+        elif type(reply) is FetchResponse:
+            is_taken = self._hear_records(connection, reply, to, now_ms)
         else:
-            self._commit = None
-            self._take_commit(sent, reply)
-        self._wait_on(wait, now_ms)
+            is_taken = self._hear_commit(connection, reply, to, now_ms)
+        if is_taken:
+            self._wait_on(wait, now_ms)
+        return is_taken
+
+    def write_down(self) -> None:
+        """Leave everything as the passes would have left it that were not made."""
+        steps = self._steps
+        if not steps:
+            return
+        self._steps = 0
+        client, threads, turns = self.polling.client, self.threads, self._turns
+        heartbeat = self.group.membership.heartbeat
+        assert turns is not None
+        client.passes += steps
+        if self._turn_at_ms != turns.deadline_ms or turns.is_notified:
+            threads.take_turn(turns, self._turn_at_ms)
+        sent_ms, heard_ms = self._beat_sent_ms, self._beat_heard_ms
+        self._beat_sent_ms = self._beat_heard_ms = None
+        if heard_ms is not None and sent_ms is not None and heard_ms < sent_ms:
+            heartbeat.received(heard_ms)  # That was the answer to the one before.
+            heard_ms = None
+        if sent_ms is not None:
+            heartbeat.sent(sent_ms)
+        if heard_ms is not None:
+            heartbeat.received(heard_ms)
+        heartbeat.polled(self._stepped_ms)
+        self.group.commits.auto_commit_timer.update(self._stepped_ms)
+        if self._has_looked:
+            self._has_looked = False
+            self.polling.note_look(self._stepped_ms)
+        self._put_beat_in_flight()
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    def _hear_beat(
+        self, connection: str, reply: HeartbeatResponse, to: Request | None, now_ms: int
+    ) -> bool:
+        if reply.error_code is not _NONE:
+            return False
+        beat = self._beat
+        if beat is not None and not self._in_flight:
+            if connection != self._connection or (to is not None and to is not beat):
+                return False
+            self._beat, self._answered_beat = None, beat
+        else:
+            sent, network = self._sent_beat, self.polling.client.network
+            if sent is None or (to is not None and to is not sent.request):
+                return False
+            if network.next_to_end(connection) is not sent:
+                return False
+            network.end_answered(connection)
+            self._sent_beat = None
+        self._beat_heard_ms = now_ms
+        return True
+
+    def _hear_commit(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
+        sent, network = self._commit, self.polling.client.network
+        if sent is None or not isinstance(reply, OffsetCommitResponse):
+            return False
+        if not _is_all_committed(reply) or (to is not None and to is not sent.request):
+            return False
+        if network.next_to_end(connection) is not sent:
+            return False
+        self.threads.clock.now_ms = now_ms
+        network.end_answered(connection)
+        self._commit = None
+        self._take_commit(sent, reply)
         return True
 
     def _hear_records(
         self, connection: str, reply: FetchResponse, to: Request | None, now_ms: int
     ) -> bool:
         """Take an answer, if it has no records, or all are handled now; whether it was such."""
-        threads, polling, client = self.threads, self.polling, self.polling.client
-        wait, hand_out = threads.application_wait, polling.handles_at_once
-        if (
-            wait is None
-            or not threads.clock.now_ms <= now_ms < wait.deadline_ms
-            or not self._is_calm(wait, now_ms)
-        ):
-            return False
-        sent = client.network.next_to_end(connection)
+        polling, client = self.polling, self.polling.client
+        network, hand_out = client.network, polling.handles_at_once
+        sent = network.next_to_end(connection)
         if sent is None or (to is not None and to is not sent.request):
             return False
         plain = polling.fetcher.plain_answer(sent.node, reply)
@@ -105,48 +204,74 @@ class Rest:
         records = tuple([whole.records for whole in plain.found if whole.records is not None])
         if records and hand_out is None:
             return False
-        threads.clock.now_ms = now_ms
-        client.network.end_answered(connection)
+        self.threads.clock.now_ms = now_ms
+        network.end_answered(connection)
         client.fetched += 1
-        client.network.send(polling.fetcher.take_plain(sent.node, reply, plain), now_ms)
-        client.network.channels.receive()  # The pass that put it on the wire finds nothing there.
+        self._send(polling.fetcher.take_plain(sent.node, reply, plain), now_ms)
         if records and hand_out is not None:
             hand_out(records)
-        polling.note_look(now_ms)  # After records, that of the next poll: it waits on in this one.
-        self._wait_on(wait, now_ms)
+        self._has_looked = True  # After records, the next poll does: it waits on in this one.
         return True
-
-    def _answered_by(self, reply: object) -> ClientRequest | None:
-        """What was sent at rest and is answered well by such a reply, if anything is."""
-        if isinstance(reply, HeartbeatResponse):
-            return self._beat if reply.error_code is ErrorCode.NONE else None
-        if isinstance(reply, OffsetCommitResponse) and self._commit is not None:
-            return self._commit if _is_all_committed(reply) else None
-        return None
 
     # --- whether it is at rest --------------------------------------------------------------------
 
     def _is_calm(self, wait: Wait, now_ms: int) -> bool:
-        """Whether it is at rest in this wait, and only heartbeats and commits can be due."""
-        if wait is not self._wait and not self._is_found_at_rest(wait):
-            return False
-        if self.threads.stalls or self.group.membership.rejoin_needed:
-            return False
-        heartbeat, polling = self.group.membership.heartbeat, self.polling
-        if now_ms >= heartbeat.session_ends_ms or now_ms >= heartbeat.poll_ends_ms:
-            return False  # The heartbeat thread acts on that with its next turn.
-        network = polling.client.network
-        return (
-            not network.channels.is_woken  # As by a wakeup() that nobody has noticed yet.
-            and network.is_in_time(now_ms)
-            and now_ms < polling.ends_ms
-        )
+        """Whether it is at rest in this wait, and only heartbeats and commits can be due.
 
-    def _is_found_at_rest(self, wait: Wait) -> bool:
-        """Whether nothing is left to do in this wait; if so, that is remembered."""
+        If so, that is remembered, and until when it is so if nothing disturbs it.
+        """
+        self.write_down()
+        if wait is not self._wait and not self._is_found_at_rest():
+            return False
+        membership, polling = self.group.membership, self.polling
+        if self.threads.stalls or membership.rejoin_needed:
+            return False
+        heartbeat, network = membership.heartbeat, polling.client.network
+        until_ms = min(
+            heartbeat.session_ends_ms,  # On these the heartbeat thread acts with its next turn.
+            heartbeat.poll_ends_ms,
+            network.in_time_from(now_ms),
+            polling.ends_ms,
+        )
+        if now_ms >= until_ms or network.channels.is_woken:
+            return False  # As by a wakeup() that nobody has noticed yet.
+        self.threads.calm_until_ms = until_ms
+        self._take_note(wait)
+        return True
+
+    def _take_note(self, wait: Wait) -> None:
+        """Look at all that only steps at rest can change from now on."""
+        membership, commits, client = self.group.membership, self.group.commits, self.polling.client
+        thread, config = membership.heartbeat_thread, membership.config
+        assert thread is not None
+        assert thread.turns is not None
+        self._wait, self._turns = wait, thread.turns
+        self._answered_beat = None  # It may have been another member's.
+        self._turn_at_ms = LONG_AGO if thread.turns.is_notified else thread.turns.deadline_ms
+        self._beat_at_ms = membership.heartbeat.beat_at_ms
+        self._commit_at_ms = NEVER
+        if config.enable_auto_commit:
+            self._commit_at_ms = commits.auto_commit_timer.deadline_ms
+        self._ends_ms = self._wait_ends_ms()
+        self._patience_ms, self._backoff_ms = client.patience_ms, config.retry_backoff_ms
+        self._interval_ms, self._timeout_ms = (
+            config.heartbeat_interval_ms,
+            config.request_timeout_ms,
+        )
+        self._coordinator = membership.discovery.coordinator
+        assert self._coordinator is not None
+        self._connection = self._coordinator.connection
+        self._in_flight = client.network.queue_to(self._connection)
+
+    def _wait_ends_ms(self) -> int:
+        polling = self.polling
+        return min(polling.client.metadata.expires_ms, polling.ends_ms, self._commit_at_ms)
+
+    def _is_found_at_rest(self) -> bool:
+        """Whether nothing is left to do in the wait under way."""
         client, membership = self.polling.client, self.group.membership
         coordinator, thread = membership.discovery.coordinator, membership.heartbeat_thread
-        is_at_rest = (
+        return (
             self.polling.is_at_rest
             and membership.state is MemberState.STABLE
             and not membership.is_rejoin_needed_or_pending
@@ -159,42 +284,46 @@ class Rest:
             and client.network.can_send(coordinator.connection)
             and client.config.retry_backoff_ms > 0
         )
-        if is_at_rest:
-            assert thread is not None
-            self._wait, self._turns = wait, thread.turns
-        return is_at_rest
 
     # --- what it does there -----------------------------------------------------------------------
 
-    @property
     def _can_beat(self) -> bool:
         """Whether the coordinator has not left too much unanswered."""
-        coordinator = self.group.membership.discovery.coordinator
-        assert coordinator is not None
-        return self.polling.client.network.has_room(coordinator.connection)
+        if self._beat is not None:
+            self._put_beat_in_flight()
+        return len(self._in_flight) < MAX_IN_FLIGHT_PER_CONNECTION
 
-    def _send_beat(self, now_ms: int) -> None:
-        membership, network = self.group.membership, self.polling.client.network
-        coordinator, thread = membership.discovery.coordinator, membership.heartbeat_thread
+    def _send_beat(self, now_ms: int) -> RequestSent:
+        self._beat_sent_ms = now_ms
+        self._beat_at_ms = now_ms + self._interval_ms
+        beat, threads = self._answered_beat, self.threads
+        if beat is None:
+            beat = self.group.membership.requests.heartbeat()
+        self._beat, self._answered_beat = beat, None
+        overdue_ms = now_ms + self._timeout_ms + 1
+        if overdue_ms < threads.calm_until_ms:
+            threads.calm_until_ms = overdue_ms
+        # A tuple with names, without the call of its class.
+        return tuple.__new__(RequestSent, (now_ms, self._connection, beat, True, False))
+
+    def _put_beat_in_flight(self) -> None:
+        """Let the last heartbeat, if it is not answered, be in flight like any request."""
+        beat, coordinator = self._beat, self._coordinator
+        if beat is None:
+            return
         assert coordinator is not None
+        membership = self.group.membership
+        thread = membership.heartbeat_thread
         assert thread is not None
-        self.threads.clock.now_ms = now_ms
-        membership.heartbeat.sent(now_ms)
-        beat = ClientRequest(
-            coordinator,
-            membership.requests.heartbeat(),
-            now_ms,
-            membership.config.request_timeout_ms,
-            partial(thread.hear, membership.generation),
-            thread.lose,
-        )
-        network.send(beat, now_ms, by_heartbeat=True)
-        network.channels.receive()  # The pass that put it on the wire finds nothing there.
-        self._beat = beat
+        sent_ms, timeout_ms = self._beat_at_ms - self._interval_ms, self._timeout_ms
+        on_reply = partial(thread.hear, membership.generation)
+        sent = ClientRequest(coordinator, beat, sent_ms, timeout_ms, on_reply, thread.lose, sent_ms)
+        self.polling.client.network.put_in_flight(sent)
+        self._beat, self._sent_beat = None, sent
 
-    @property
     def _can_commit(self) -> bool:
         """Whether a commit has something to say, and can be sent."""
+        self._put_beat_in_flight()
         coordinator = self.group.membership.discovery.coordinator
         return (
             coordinator is not None
@@ -204,37 +333,43 @@ class Rest:
         )
 
     def _send_commit(self, now_ms: int) -> None:
+        commits = self.group.commits
         self.threads.clock.now_ms = now_ms
-        self.group.commits.begin_auto_commit(now_ms)
-        self._commit = self.polling.client.send_at_rest(now_ms)
-        self.polling.note_look(now_ms)
+        commits.begin_auto_commit(now_ms)
+        self._commit = self.polling.client.next_at_rest()
+        self._send(self._commit, now_ms)
+        self._has_looked = True
+        self._commit_at_ms = commits.auto_commit_timer.deadline_ms
+        self._ends_ms = self._wait_ends_ms()
+
+    def _send(self, request: ClientRequest, now_ms: int) -> None:
+        network, threads = self.polling.client.network, self.threads
+        network.send(request, now_ms)
+        network.channels.receive()  # The pass that put it on the wire finds nothing there.
+        overdue_ms = now_ms + request.timeout_ms + 1
+        if overdue_ms < threads.calm_until_ms:
+            threads.calm_until_ms = overdue_ms
 
     def _take_commit(self, commit: ClientRequest, reply: object) -> None:
-        client, now_ms = self.polling.client, self.threads.clock.now_ms
-        client.ended += 1
+        self.polling.client.ended += 1
         _run(commit.on_reply(reply))
         _run(self.group.commits.run_callbacks())
-        self.polling.note_look(now_ms)
+        self._has_looked = True
 
     def _wait_on(self, wait: Wait, now_ms: int) -> None:
         """Go on waiting as after a pass and a look round that find nothing more to do."""
-        membership, threads, turns = self.group.membership, self.threads, self._turns
-        heartbeat, config = membership.heartbeat, membership.config
-        assert turns is not None
-        threads.clock.now_ms = now_ms
-        if turns.is_notified or turns.deadline_ms <= now_ms:
-            threads.take_turn(turns, now_ms + config.retry_backoff_ms)
-        heartbeat.polled(now_ms)
-        until_ms = self.polling.client.note_rest(now_ms)
-        if heartbeat.beat_at_ms < until_ms:
-            until_ms = heartbeat.beat_at_ms
-        if config.enable_auto_commit:
-            timer = self.group.commits.auto_commit_timer
-            timer.update(now_ms)
-            if timer.deadline_ms < until_ms:
-                until_ms = timer.deadline_ms
-        ends_ms = self.polling.ends_ms
-        wait.deadline_ms = min(ends_ms, until_ms)
+        self._steps += 1
+        self._stepped_ms = self.threads.clock.now_ms = now_ms
+        if self._turn_at_ms <= now_ms:
+            self._turn_at_ms = now_ms + self._backoff_ms
+        until_ms = now_ms + self._patience_ms
+        if self._beat is None and self.polling.client.network.in_flight_count == 0:
+            until_ms = min(until_ms, now_ms + self._backoff_ms)
+        if self._beat_at_ms < until_ms:
+            until_ms = self._beat_at_ms
+        if self._ends_ms < until_ms:
+            until_ms = self._ends_ms
+        wait.deadline_ms = until_ms
 
 
 def _is_all_committed(reply: OffsetCommitResponse) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import define, field
 
-from client.timers import NEVER, Clock, Wait, WaitKind
+from client.timers import LONG_AGO, NEVER, Clock, Wait, WaitKind
 
 #: A coroutine that makes no progress in time is stuck; far beyond what any instant needs.
 _TURNS_AT_ONE_INSTANT_MAX = 20_000
@@ -81,6 +81,8 @@ class Threads:
     _turns: int = 0
     _turns_at_ms: int = -1
     _passes: int = 0
+    #: Until when the consumer is at rest (`client.resting`), if nothing disturbs it before.
+    calm_until_ms: int = field(default=LONG_AGO, init=False)
     #: What a failed heartbeat does besides: like any notification, it gives a turn.
     after_failed_beat: Callable[[], None] = field(init=False)
 
@@ -106,7 +108,7 @@ class Threads:
         """When somebody here wants to act if nothing comes before."""
         wait = self.application_wait
         at_ms = NEVER if wait is None else wait.deadline_ms
-        if self._application is None or not self._wait_is_locked:
+        if not self._wait_is_locked or self._application is None:
             for beat in self._beats:
                 beat_ms = self.clock.now_ms if beat.is_notified else beat.deadline_ms
                 if beat_ms < at_ms:
@@ -123,11 +125,16 @@ class Threads:
         """Whether a planned stall is under way or lies ahead."""
         return any(until_ms > self.clock.now_ms for _, until_ms in self.stalls)
 
+    def disturb(self) -> None:
+        """Something happens that a consumer at rest knows nothing of."""
+        self.calm_until_ms = LONG_AGO
+
     # --- stalls -----------------------------------------------------------------------------------
 
     def stall_at(self, at_ms: int, for_ms: int) -> None:
         """Plan that nothing runs for a time; what falls due in it, or comes, has to wait."""
         if for_ms > 0:
+            self.disturb()
             self.stalls = sorted([*self.stalls, (at_ms, at_ms + for_ms)])
 
     def _runs_from(self, at_ms: int) -> int:
@@ -295,6 +302,7 @@ class Threads:
 
     def advance(self, to_ms: int) -> None:
         """Move the clock; everything due on the way happens at its own time."""
+        self.disturb()
         wait = self.application_wait
         if self.stalls:
             self.stalls = [stall for stall in self.stalls if stall[1] > self.clock.now_ms]
@@ -314,6 +322,7 @@ class Threads:
 
     def skip(self, to_ms: int) -> None:
         """Move the clock as over a time in which nothing could run; what was due happens now."""
+        self.disturb()
         self.clock.now_ms = max(self.clock.now_ms, to_ms)
         self.settle()
 

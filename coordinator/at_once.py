@@ -13,10 +13,10 @@ from typing import NamedTuple
 from coordinator.cluster import Topic
 from coordinator.heartbeat import ANSWERS
 from coordinator.offsets import commit_refusal_of, row_of
-from coordinator.outcome import Outcome, Reply
 from coordinator.parts import TOPIC_IDS_SINCE
 from coordinator.protocol import (
     HeartbeatRequest,
+    HeartbeatResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponseTopic,
@@ -41,8 +41,15 @@ class Committed(NamedTuple):
     session: SetTimer
 
 
-def beat_at_once(shard: Shard, request: HeartbeatRequest, now_ms: int) -> Outcome | None:
-    """The outcome of a heartbeat; None if it is not a plain one."""
+class Beaten(NamedTuple):
+    """A heartbeat that is answered, and the member's session anew."""
+
+    response: HeartbeatResponse
+    session: SetTimer
+
+
+def beat_at_once(shard: Shard, request: HeartbeatRequest, now_ms: int) -> Beaten | None:
+    """Answer a member's heartbeat; None if it is not a plain one."""
     group = shard.groups.get(request.group_id or "")
     if group is None or shard.waiting.writes:
         return None
@@ -58,10 +65,9 @@ def beat_at_once(shard: Shard, request: HeartbeatRequest, now_ms: int) -> Outcom
         return None
     timer = member.session_timer
     # Tuples with names, without the calls of their classes.
-    change = tuple.__new__(SetTimer, (timer, now_ms + member.session_timeout_ms))
-    shard.timers[timer] = change
-    reply = tuple.__new__(Reply, (request.request_id, answer))
-    return tuple.__new__(Outcome, ((), (reply,), (change,), ()))
+    session = tuple.__new__(SetTimer, (timer, now_ms + member.session_timeout_ms))
+    shard.timers[timer] = session
+    return tuple.__new__(Beaten, (answer, session))
 
 
 def commit_at_once(

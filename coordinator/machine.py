@@ -13,7 +13,7 @@ from typing import ClassVar
 from attrs import define, evolve, field
 
 from coordinator import admin, expiry, offsets
-from coordinator.at_once import Committed, beat_at_once, commit_at_once
+from coordinator.at_once import Beaten, Committed, beat_at_once, commit_at_once
 from coordinator.cluster import ClusterView, Topic
 from coordinator.config import GroupConfig
 from coordinator.errors import ErrorCode, InternalFault, OutOfTurn
@@ -132,11 +132,15 @@ class GroupCoordinator:
             raise TypeError(f"{type(request).__name__} is not a request of the group coordinator")
         return route(self, request, now_ms)
 
-    def commit_at_once(self, request: OffsetCommitRequest, now_ms: int) -> Committed | None:
-        """Handle a plain commit for a host whose log takes it at once; None for any other.
+    def beat_at_once(self, request: HeartbeatRequest, now_ms: int) -> Beaten | None:
+        """Handle a plain heartbeat; None for any other. It comes to what `on_request` comes to."""
+        if not self.is_active or not request.group_id:
+            return None
+        shard = self._shard_for(request.group_id)
+        return beat_at_once(shard, request, now_ms) if type(shard) is Shard else None
 
-        It comes to what `on_request` and the log's word on its write come to then.
-        """
+    def commit_at_once(self, request: OffsetCommitRequest, now_ms: int) -> Committed | None:
+        """Handle a plain commit and its log's word that it is written; None for any other."""
         topics, shard = self.view.topics, self._shard_for(request.group_id or "")
         if not self.is_active or topics is None or type(shard) is not Shard:
             return None
@@ -147,10 +151,8 @@ class GroupCoordinator:
 
     def on_timer(self, timer: Timer, now_ms: int) -> Outcome:
         """Act on a timer that is due. One that is not set any more, or not yet due, is ignored."""
-        index = timer.shard if isinstance(timer, ExpiryTimer | WriteTimer) else None
-        if index is None:
-            index = partition_for(timer.group_id, self.config.offsets_topic_num_partitions)  # type: ignore[union-attr]
-        slot = self.slots.get(index)
+        of_shard = timer.shard if isinstance(timer, ExpiryTimer | WriteTimer) else None
+        slot = self.slots.get(self.shard_of(timer.group_id) if of_shard is None else of_shard)  # type: ignore[union-attr]
         if slot is None or slot.shard is None:
             return NOTHING
         shard = slot.shard
@@ -317,13 +319,10 @@ class GroupCoordinator:
         return self._in_shard_of(request.group_id or "", request, now_ms)
 
     def _beat(self, request: HeartbeatRequest, now_ms: int) -> Outcome:
-        if self.is_active and request.group_id:
-            shard = self._shard_for(request.group_id)
-            if type(shard) is Shard:
-                outcome = beat_at_once(shard, request, now_ms)
-                if outcome is not None:
-                    return outcome
-        return self._for_one_group(request, now_ms)
+        if (beaten := self.beat_at_once(request, now_ms)) is None:
+            return self._for_one_group(request, now_ms)
+        reply = Reply(request.request_id, beaten.response)
+        return Outcome(replies=(reply,), timers=(beaten.session,))
 
     def _commit(self, request: OffsetCommitRequest, now_ms: int) -> Outcome:
         if self.is_active and request.group_id is not None:

@@ -54,27 +54,29 @@ class TimerQueue:
         twin._tidy()
         return twin
 
+    def set(self, timer: Timer, at_ms: int) -> None:
+        """Set a timer, or set it anew."""
+        self._count = number = self._count + 1
+        setting = self._settings.get(timer)
+        if setting is None:
+            setting = self._settings[timer] = _Setting(at_ms, number, timer, at_ms, number)
+            heappush(self._heap, (at_ms, number, setting))
+            return
+        setting.at_ms, setting.number, setting.timer = at_ms, number, timer
+        if at_ms < setting.placed_ms:
+            setting.placed_ms, setting.placed = at_ms, number
+            heappush(self._heap, (at_ms, number, setting))
+
     def apply(self, changes: Iterable[TimerChange]) -> None:
         """Carry out what an outcome asks for."""
         settings = self._settings
         for change in changes:
-            timer = change[0]
-            setting = settings.get(timer)
-            if type(change) is not SetTimer:
-                if setting is not None:
-                    del settings[timer]
-                    setting.placed = _NOWHERE
+            if type(change) is SetTimer:
+                self.set(change[0], change[1])
                 continue
-            at_ms = change[1]
-            self._count = number = self._count + 1
-            if setting is None:
-                setting = settings[timer] = _Setting(at_ms, number, timer, at_ms, number)
-                heappush(self._heap, (at_ms, number, setting))
-                continue
-            setting.at_ms, setting.number, setting.timer = at_ms, number, timer
-            if at_ms < setting.placed_ms:
-                setting.placed_ms, setting.placed = at_ms, number
-                heappush(self._heap, (at_ms, number, setting))
+            setting = settings.pop(change[0], None)
+            if setting is not None:
+                setting.placed = _NOWHERE
         if len(self._heap) > _TIDY_ABOVE + 2 * len(settings):
             self._tidy()
 

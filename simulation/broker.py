@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from operator import itemgetter
 
 from attrs import define, field
 
@@ -21,13 +20,16 @@ from coordinator import (
     GroupCoordinator,
     GroupState,
     Outcome,
-    TimerQueue,
 )
 from coordinator.outcome import Write
-from coordinator.protocol import JoinGroupRequest, OffsetCommitRequest, Request
+from coordinator.protocol import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    Request,
+)
 from coordinator.records import Record
 from coordinator.timers import (
-    CancelTimer,
     ExpiryTimer,
     JoinTimer,
     SessionTimer,
@@ -36,6 +38,7 @@ from coordinator.timers import (
     TimerChange,
     WriteTimer,
 )
+from simulation.broker_timers import BrokerTimers, Setting
 from simulation.cluster import OFFSETS_TOPIC, SimulatedCluster
 from simulation.data_answers import ABOUT_DATA, DataAnswers
 from simulation.events import Facts, WorldEventKind
@@ -56,12 +59,9 @@ _NAMING = frozenset({EventKind.MEMBER_ID_GIVEN, EventKind.MEMBER_ADDED, EventKin
 _EXTENDED, _MOVED = EventKind.JOIN_PHASE_EXTENDED, EventKind.STATE_CHANGED
 _COMMITTED, _COMMIT_REFUSED = EventKind.OFFSET_COMMITTED, EventKind.COMMIT_REFUSED
 _PREPARING = GroupState.PREPARING_REBALANCE.value
+_NONE = ErrorCode.NONE
 _WRITES_FAIL_WITH = ErrorCode.NOT_ENOUGH_REPLICAS
 _RECEIVED, _REPLIED = WorldEventKind.REQUEST_RECEIVED, WorldEventKind.REPLY_SENT
-
-
-#: The latest setting of a timer: by what, and when.
-Setting = tuple[Cause, int]
 
 
 @define(eq=False, kw_only=True)
@@ -88,11 +88,8 @@ class Broker:
     life: int = field(default=1, init=False)
     #: The row of each group's latest change of state.
     state_rows: dict[str, int] = field(factory=dict, init=False)
-    _timers: TimerQueue = field(factory=TimerQueue, init=False)
-    _settings: dict[Timer, Setting] = field(factory=dict, init=False)
+    timers: BrokerTimers = field(init=False)
     _open: dict[int, Message] = field(factory=dict, init=False)
-    _wakes: int = field(default=0, init=False)
-    _wakes_at_ms: int | None = field(default=None, init=False)
     _writes: int = field(default=0, init=False)
     _log_free_ms: dict[int, int] = field(factory=dict, init=False)
     #: The version of the cluster that the coordinator has been shown.
@@ -104,6 +101,7 @@ class Broker:
         """Come up."""
         self.machine = self.new_machine()
         self.data = DataAnswers(self.id, self.cluster)
+        self.timers = BrokerTimers(self.kernel, str(self.id), self._fire)
 
     def __repr__(self) -> str:
         return f"<Broker {self.id}>"
@@ -114,9 +112,9 @@ class Broker:
         """Forget everything but the logs."""
         self.is_up = False
         self.life += 1
-        self._timers, self._settings, self._open = TimerQueue(), {}, {}
+        self.timers.forget_all()
+        self._open = {}
         self._queued, self._log_free_ms = {}, {}
-        self._wakes_at_ms = None
 
     def restart(self) -> None:
         """Come up again, empty."""
@@ -147,6 +145,8 @@ class Broker:
         """Begin to handle a request."""
         now_ms, kind, request = self.kernel.now_ms, message.kind, message.request
         message.received_ms = now_ms
+        if kind == "Heartbeat" and not message.is_by_hand and self._beat_at_once(message, now_ms):
+            return
         if kind == "Fetch":
             assert isinstance(request, FetchRequest)
             self._fetch(request, message)
@@ -173,7 +173,7 @@ class Broker:
         if not (writes or events) and len(replies) == 1 and replies[0][0] == request.request_id:
             self._reply(message, replies[0][1], cause)
             if timers:
-                self._set(timers, cause, now_ms)
+                self.timers.set(timers, cause, now_ms)
             return
         self._open[request.request_id] = message
         self.carry_out(outcome, cause, message)
@@ -200,6 +200,22 @@ class Broker:
                     return False
         return True
 
+    def _beat_at_once(self, message: Message, now_ms: int) -> bool:
+        """Answer a heartbeat in one step, if that is all there is to it; whether it was."""
+        request = message.request
+        assert isinstance(request, HeartbeatRequest)
+        beaten = self.machine.beat_at_once(request, now_ms)
+        if beaten is None:
+            return False
+        response, (timer, at_ms) = beaten
+        cause = self.recorder.fold(message.connection.link.client, message.set_by)
+        if response.error_code is _NONE:
+            self.network.reply(message, response, None)
+        else:
+            self._reply(message, response, cause)
+        self.timers.set_one(timer, at_ms, cause, now_ms)
+        return True
+
     def _commit_at_once(self, message: Message) -> bool:
         """Take a commit in one step, if that is all there is to it; whether it was taken."""
         request, now_ms = message.request, self.kernel.now_ms
@@ -219,7 +235,7 @@ class Broker:
             for record in records:
                 facts = facts_of_commit(request, record, self.id, client)
                 self.recorder.put(_COMMITTED, now_ms, cause, facts)
-        self._set((session,), cause, now_ms)
+        self.timers.set((session,), cause, now_ms)
         written = self._log(shard, records, cause, message)
         self._answer(message, response, "NONE", written)
         return True
@@ -294,13 +310,13 @@ class Broker:
             if answered is not None:
                 self._reply(answered, response, cause)
         if timers:
-            self._set(timers, cause, self.kernel.now_ms)
+            self.timers.set(timers, cause, self.kernel.now_ms)
         for write in writes:
             self._append(write, cause, message)
 
     def carry_out_quietly(self, outcome: Outcome) -> None:
         """Take over what the start of a run asks for; it is no news."""
-        self._set(outcome.timers, None, self.kernel.now_ms)
+        self.timers.set(outcome.timers, None, self.kernel.now_ms)
 
     def _tell(
         self,
@@ -402,14 +418,14 @@ class Broker:
         if isinstance(request, OffsetCommitRequest):
             committed = self.machine.commit_at_once(request, at_ms)
             if committed is not None:
-                self._set((committed.session,), cause, at_ms)
+                self.timers.set((committed.session,), cause, at_ms)
                 self._log_of(committed.shard).repeat(committed.records)
                 return
         outcome = self.machine.on_request(request, at_ms)
-        self._set(outcome.timers, cause, at_ms)
+        self.timers.set(outcome.timers, cause, at_ms)
         for write in outcome.writes:
             self._log_of(write.shard).repeat(write.records)
-            self._set(self.machine.on_append(write, None, at_ms).timers, cause, at_ms)
+            self.timers.set(self.machine.on_append(write, None, at_ms).timers, cause, at_ms)
 
     # --- timers ---
 
@@ -418,54 +434,9 @@ class Broker:
         slot = self.machine.slots.get(self.machine.shard_of(timer.group_id))
         armed = None if slot is None or slot.shard is None else slot.shard.timers.get(timer)
         if armed is not None:
-            self._timers.apply((armed,))
-            self._arrange_wake()
+            self.timers.restore(armed)
 
-    def forget_timer(self, timer: Timer) -> None:
-        """Nobody is to be woken by this one until it is set again."""
-        self._timers.apply((CancelTimer(timer),))
-
-    def _set(self, changes: tuple[TimerChange, ...], cause: Cause, at_ms: int) -> None:
-        """Keep the timers as they are now, and what set them; be there when the next is due."""
-        settings, wakes_at_ms = self._settings, self._wakes_at_ms
-        is_earlier = False
-        for change in changes:
-            if type(change) is SetTimer:
-                settings[change.timer] = (cause, at_ms)
-                is_earlier = is_earlier or wakes_at_ms is None or change.at_ms < wakes_at_ms
-            else:
-                settings.pop(change.timer, None)
-        self._timers.apply(changes)
-        if is_earlier:
-            self._arrange_wake()
-
-    def _arrange_wake(self) -> None:
-        """Take a turn for the next timer, unless there is one that is early enough."""
-        next_ms = self._timers.next_at_ms()
-        if next_ms is None or (self._wakes_at_ms is not None and self._wakes_at_ms <= next_ms):
-            return
-        self._wakes += 1
-        self._wakes_at_ms = max(next_ms, self.kernel.now_ms)
-        turn = Turn(self._wakes_at_ms, Rank.TIMER, str(self.id), "", self._wakes)
-        self.kernel.at(turn, partial(self._wake, self.life))
-
-    def _wake(self, life: int) -> None:
-        now_ms = self.kernel.now_ms
-        if life != self.life or self._wakes_at_ms != now_ms:
-            return  # An earlier timer was set after this turn was taken, and that wake did it all.
-        due: list[tuple[int, str, Timer, Setting]] = []
-        while (found := self._timers.pop_due(now_ms)) is not None:
-            at_ms, timer = found
-            due.append((at_ms, repr(timer), timer, self._settings[timer]))
-        # Not in the order of setting: that differs where quiet time was skipped.
-        for _, _, timer, setting in sorted(due, key=itemgetter(0, 1)):
-            if self._settings.get(timer) is setting:
-                self._fire(timer)
-        self._wakes_at_ms = None
-        self._arrange_wake()
-
-    def _fire(self, timer: Timer) -> None:
-        setting = self._settings.pop(timer)
+    def _fire(self, timer: Timer, setting: Setting) -> None:
         now_ms = self.kernel.now_ms
         if isinstance(timer, ExpiryTimer):
             # It comes round for ever; only what it finds is told.

@@ -37,7 +37,7 @@ from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
 from simulation.errors import SimulationError
 from simulation.events import WITHOUT_CLOSING, Facts, WorldEventKind
-from simulation.kernel import PlainTurn, Rank
+from simulation.kernel import WakeUp
 from simulation.network import Connection, Message, Network, kind_of
 
 #: Requests without rows of their own.
@@ -47,7 +47,6 @@ _IDS_OF_A_LIFE = 1 << 32
 _LIVES_OF_A_CONSUMER = 1 << 16
 
 W = WorldEventKind
-_CONSUMER = Rank.CONSUMER
 
 
 @define(eq=False, kw_only=True)
@@ -71,7 +70,8 @@ class ConsumerHost(ConsumerBook):
     life: int = field(default=0, init=False)
     connections: dict[str, Connection] = field(factory=dict, init=False)
     _inbox: list[Callable[[], None]] = field(factory=list, init=False)
-    _wake: PlainTurn | None = field(default=None, init=False)
+    #: When it is woken if nothing comes before.
+    wakes: WakeUp | None = field(default=None, init=False)
     #: How it deals with what its machine tells; of everything else it makes nothing.
     _ways: dict[type, Callable[[Any], None]] = field(init=False)
 
@@ -203,7 +203,7 @@ class ConsumerHost(ConsumerBook):
 
     def wake(self) -> None:
         """Time has passed."""
-        self._wake = None
+        self.wakes = None
         machine = self.machine
         if machine is not None and not self.is_paused:
             self._let(machine.on_time(self.kernel.now_ms))
@@ -216,19 +216,18 @@ class ConsumerHost(ConsumerBook):
             self._inbox.append(partial(self.hear, message, response, replied))
             return
         now_ms = self.kernel.now_ms
-        if self._wake is not None and self._wake[0] <= now_ms:
+        if self.wakes is not None and self.wakes[0] <= now_ms:
             self._catch_up()
-        is_heard = self.machine is not None and message.connection.is_open
-        heard = None
+        machine = self.machine
+        is_heard = machine is not None and message.connection.is_open
         if message.row is not None or replied is not None:
             kind = W.REPLY_RECEIVED if is_heard else W.REPLY_LOST
             more: Facts = {"duration_ms": now_ms - message.sent_ms}
             heard = self.recorder.put(kind, now_ms, replied, message.facts, more)
-        machine = self.machine
-        if not is_heard or machine is None:
+            if is_heard:
+                self.cause = heard
+        if machine is None or not is_heard:
             return
-        if heard is not None:
-            self.cause = heard
         self._note(message, response)
         connection = message.connection.name
         self._let(machine.on_reply(connection, response, now_ms, to=message.request))
@@ -252,8 +251,7 @@ class ConsumerHost(ConsumerBook):
 
     def _catch_up(self) -> None:
         """Do what is due at this instant before anything is heard: it may give up a connection."""
-        if self._wake is not None and self._wake[0] <= self.kernel.now_ms:
-            self.cancel_wake()
+        if self.wakes is not None and self.wakes[0] <= self.kernel.now_ms:
             self.wake()
 
     def show_links(self) -> None:
@@ -284,22 +282,23 @@ class ConsumerHost(ConsumerBook):
         """Carry out what came of letting the machine act."""
         machine = self.machine
         assert machine is not None
-        group = machine.calls.group
-        if group is not None and group.membership.generation is not self._generation:
-            self.facts()  # The machine is somebody else from here on.
+        if not machine.has_rested:
+            group = machine.calls.group
+            if group is not None and group.membership.generation is not self._generation:
+                self.facts()  # The machine is somebody else from here on.
         if told:
             self._carry_out(told)
             if self.machine is None:
                 return
         if self._in_hand and machine.calls.polling.is_waiting:
             self._put_down()
-        if machine.calls.subscriptions.assignments != self._assignments:
+        if not machine.has_rested and machine.calls.subscriptions.assignments != self._assignments:
             self._look_at_ownership()
         if self.is_paused:
             return
-        at_ms, wake = machine.next_wakeup_ms, self._wake
-        if wake is None or wake[0] != at_ms:
-            self._arrange_wake(at_ms)
+        at_ms, wakes = machine.next_wakeup_ms, self.wakes
+        if wakes is None or wakes[0] != at_ms:
+            self.kernel.wake_at(at_ms, self)
         heard = self.last_heard
         if (
             self.after_step is not None
@@ -309,6 +308,9 @@ class ConsumerHost(ConsumerBook):
             self.after_step(self)
 
     def _carry_out(self, told: tuple[object, ...]) -> None:
+        if len(told) == 1 and type(told[0]) is RequestSent:
+            self._send(told[0])
+            return
         self._told = told
         if RecordsReturned in map(type, told):
             for fact in told:
@@ -369,7 +371,11 @@ class ConsumerHost(ConsumerBook):
 
     def _send(self, fact: RequestSent) -> None:
         machine = self.machine
-        if machine is not None and machine.calls.subscriptions.assignments != self._assignments:
+        if (
+            machine is not None
+            and not machine.has_rested
+            and machine.calls.subscriptions.assignments != self._assignments
+        ):
             self._look_at_ownership()
         connection = self.connections.get(fact.connection)
         if connection is None or fact.lost:
@@ -380,7 +386,9 @@ class ConsumerHost(ConsumerBook):
             spoken = self._speak(connection, request)
         _, kind, facts = spoken
         message = Message(connection, request, kind, self.kernel.now_ms, None, facts, self.cause)
-        if kind == "Fetch":
+        if kind == "Heartbeat":
+            pass
+        elif kind == "Fetch":
             assert isinstance(request, FetchRequest)
             self._note_fetch(request, message)
         elif kind not in _WITHOUT_ROWS:
@@ -429,24 +437,9 @@ class ConsumerHost(ConsumerBook):
         if self.name in self.asleep:
             self.before_touching(self)
 
-    def _arrange_wake(self, at_ms: int) -> None:
-        kernel = self.kernel
-        if self._wake is not None:
-            kernel.cancel(self._wake)
-        if at_ms < kernel.now_ms:
-            at_ms = kernel.now_ms
-        self._wake = turn = (at_ms, _CONSUMER, self.name, "", 0)
-        kernel.at(turn, self.wake)
-
-    def expect_wake(self, turn: PlainTurn) -> None:
-        """It has been arranged that this consumer wakes then."""
-        self._wake = turn
-
     def cancel_wake(self) -> None:
         """Let nothing but news wake this consumer."""
-        if self._wake is not None:
-            self.kernel.cancel(self._wake)
-            self._wake = None
+        self.wakes = None
 
 
 def _bootstrap_name(broker: int) -> str:

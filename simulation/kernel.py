@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sized
 from enum import IntEnum
 from functools import partial
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from attrs import define, field
 
@@ -36,12 +36,75 @@ class Turn(NamedTuple):
     number: int = 0
 
 
+_CONSUMER = Rank.CONSUMER
+
 #: A turn as the hottest places write it, without a name: it is equal to the one that has names.
 PlainTurn = tuple[int, Rank, str, str, int]
 #: A turn that is not cancelled, with what is done in it and to what.
 _Errand = tuple[int, Rank, str, str, int, Callable[[Any], None], Any]
 
+
+class Sleeper(Protocol):
+    """Somebody who is woken at the time that was set last, and at no other."""
+
+    name: str
+    #: The turn in which it will be woken, if in any.
+    wakes: WakeUp | None
+
+    def wake(self) -> None:
+        """The time has come."""
+
+
+#: A turn that wakes somebody, if it is still the one that he goes by.
+WakeUp = tuple[int, Rank, str, str, int, None, Sleeper]
+
 _PLAIN = 5
+#: Later than anything that happens.
+FAR_MS = 1 << 60
+#: A stretch of time is so many bits of a millisecond's number long.
+_STRETCH_BITS = 8
+
+
+@define(eq=False, repr=False)
+class _Ahead:
+    """What lies ahead: a heap of what is near, and unordered what comes in later stretches of time.
+
+    So most turns are put into order among a few others, shortly before they are run.
+    """
+
+    #: What is not later than the present stretch. It stays the same list.
+    near: list[Any] = field(factory=list, init=False)
+    _present: int = field(default=0, init=False)
+    #: The later stretches that have something in them, as a heap, and what it is.
+    _stretches: list[int] = field(factory=list, init=False)
+    _later: dict[int, list[Any]] = field(factory=dict, init=False)
+
+    def push(self, turn: tuple[Any, ...]) -> None:
+        """Put a turn in its place."""
+        stretch = turn[0] >> _STRETCH_BITS
+        if stretch <= self._present:
+            heappush(self.near, turn)
+            return
+        later = self._later.get(stretch)
+        if later is None:
+            self._later[stretch] = [turn]
+            heappush(self._stretches, stretch)
+        else:
+            later.append(turn)
+
+    def come_near(self, until_ms: int) -> bool:
+        """If nothing is near, go on to what comes next, up to that time; whether anything is."""
+        if self.near:
+            return True
+        if not self._stretches or self._stretches[0] << _STRETCH_BITS > until_ms:
+            return False
+        self._present = heappop(self._stretches)
+        self.near.extend(sorted(self._later.pop(self._present)))
+        return True
+
+    def rest(self) -> list[Any]:
+        """All that there is, in no order."""
+        return [*self.near, *(turn for later in self._later.values() for turn in later)]
 
 
 @define(eq=False, repr=False)
@@ -53,9 +116,10 @@ class Kernel:
     turns: int = field(default=0, init=False)
     #: The turn that is being run; None between turns.
     current: PlainTurn | None = field(default=None, init=False)
-    #: Errands, and plain turns, of which only those with an action are still meant.
-    _turns: list[Any] = field(factory=list, init=False)
+    #: Errands, wake-ups, and plain turns, of which only those with an action are still meant.
+    _ahead: _Ahead = field(factory=_Ahead, init=False)
     _actions: dict[PlainTurn, Callable[[], None]] = field(factory=dict, init=False)
+    _wake_ups: int = field(default=0, init=False)
 
     def at(self, turn: PlainTurn, action: Callable[[], None]) -> None:
         """Let this happen then. Two things with the same turn would have no order: refused."""
@@ -66,7 +130,7 @@ class Kernel:
         actions.setdefault(turn, action)
         if len(actions) == asked_for:
             raise ValueError(f"{Turn(*turn)} is taken already")
-        heappush(self._turns, turn)
+        self._ahead.push(turn)
 
     def carry(self, errand: _Errand) -> None:
         """Let something happen that is neither cancelled nor asked for twice: messages travel so.
@@ -75,7 +139,15 @@ class Kernel:
         """
         if errand[0] < self.now_ms:
             raise ValueError(f"{errand[:_PLAIN]} lies before the present, {self.now_ms} ms")
-        heappush(self._turns, errand)
+        self._ahead.push(errand)
+
+    def wake_at(self, at_ms: int, sleeper: Sleeper) -> None:
+        """Let somebody be woken then, at the earliest now, and not when it was to be before."""
+        if at_ms < self.now_ms:
+            at_ms = self.now_ms
+        self._wake_ups = number = self._wake_ups + 1
+        sleeper.wakes = turn = (at_ms, _CONSUMER, sleeper.name, "", number, None, sleeper)
+        self._ahead.push(turn)
 
     def cancel(self, turn: PlainTurn) -> None:
         """Let this not happen."""
@@ -83,18 +155,30 @@ class Kernel:
 
     def next_at_ms(self) -> int | None:
         """When the next turn is; None if there is none."""
-        turns = self._turns
-        while turns and len(turns[0]) == _PLAIN and turns[0] not in self._actions:
-            heappop(turns)
-        return turns[0][0] if turns else None
+        near = self._ahead.near
+        while self._ahead.come_near(FAR_MS):
+            if self._is_meant(near[0]):
+                at_ms: int = near[0][0]
+                return at_ms
+            heappop(near)
+        return None
+
+    def _is_meant(self, turn: tuple[Any, ...]) -> bool:
+        if len(turn) == _PLAIN:
+            return turn in self._actions
+        return turn[5] is not None or turn[6].wakes is turn
 
     def step(self) -> None:
         """Run the next turn."""
-        turn = heappop(self._turns)
-        is_plain = len(turn) == _PLAIN
-        action = self._actions.pop(turn, None) if is_plain else partial(turn[5], turn[6])
-        if action is None:
+        self._ahead.come_near(FAR_MS)
+        turn = heappop(self._ahead.near)
+        if not self._is_meant(turn):
             return
+        action: Callable[[], None]
+        if len(turn) == _PLAIN:
+            action = self._actions.pop(turn)
+        else:
+            action = turn[6].wake if turn[5] is None else partial(turn[5], turn[6])
         self.now_ms = turn[0]
         self.turns += 1
         self.current = turn
@@ -105,10 +189,11 @@ class Kernel:
 
     def run(self, until_ms: int, alarms: Sized = ()) -> None:
         """Run all turns up to that time, or up to the first that leaves something in `alarms`."""
-        turns, actions = self._turns, self._actions
+        ahead, actions = self._ahead, self._actions
+        near = ahead.near
         try:
-            while turns and turns[0][0] <= until_ms:
-                turn = heappop(turns)
+            while (near or ahead.come_near(until_ms)) and near[0][0] <= until_ms:
+                turn = heappop(near)
                 if len(turn) == _PLAIN:
                     action = actions.pop(turn, None)
                     if action is None:
@@ -117,35 +202,44 @@ class Kernel:
                     self.turns += 1
                     self.current = turn
                     action()
+                elif (errand := turn[5]) is None:
+                    sleeper = turn[6]
+                    if sleeper.wakes is not turn:
+                        continue
+                    self.now_ms = turn[0]
+                    self.turns += 1
+                    self.current = turn
+                    sleeper.wake()
                 else:
                     self.now_ms = turn[0]
                     self.turns += 1
                     self.current = turn
-                    turn[5](turn[6])
+                    errand(turn[6])
                 if alarms:
                     return
         finally:
             self.current = None
 
-    def play_aside(self, starts: Iterable[tuple[Turn, Callable[[], None]]]) -> None:
-        """Make up for what was not played: run these, and what they lead to, up to the present.
+    def play_aside(self, sleepers: Iterable[tuple[int, Sleeper]]) -> None:
+        """Make up for what was not played: wake these, and run what they lead to, up to now.
 
         Nothing else moves meanwhile. What lies beyond the present takes its place among the rest.
         """
         now_ms, current = self.now_ms, self.current
         # Between turns, all of the present is over.
         present: PlainTurn = Turn(now_ms + 1, Rank.TIMER) if current is None else current
-        turns, actions = self._turns, self._actions
-        self._turns, self._actions = [], {}
+        ahead, actions = self._ahead, self._actions
+        self._ahead, self._actions = _Ahead(), {}
         self.now_ms = 0
-        for begin, action in starts:
-            self.at(begin, action)
-        while self._turns and self._turns[0] < present:
+        for at_ms, sleeper in sleepers:
+            self.wake_at(at_ms, sleeper)
+        while self._ahead.come_near(now_ms) and self._ahead.near[0] < present:
             self.step()
-        errands, aside = [each for each in self._turns if len(each) > _PLAIN], self._actions
-        self._turns, self._actions = turns, actions
+        rest, aside = self._ahead.rest(), self._actions
+        self._ahead, self._actions = ahead, actions
         self.now_ms, self.current = now_ms, current
-        for errand in errands:
-            self.carry(errand)
+        for turn in rest:
+            if len(turn) > _PLAIN:
+                ahead.push(turn)
         for turn, action in aside.items():
             self.at(turn, action)

@@ -303,6 +303,17 @@ class Network:
             is_stopped = partial(link.stops, message.kind)
             passage = Passage(is_stopped, partial(self._arrive, message))
             self._keep(connection, connection.kept_out, passage)
+            return
+        broker = self.brokers[link.broker]
+        if (
+            broker.is_up
+            and connection.broker_life == broker.life
+            and connection.handled is None
+            and connection.idle is None
+            and not connection.waiting
+        ):
+            connection.handled = message
+            broker.receive(message)
         else:
             self._arrive(message)
 
@@ -313,9 +324,6 @@ class Network:
             self.lost(message, "the connection is gone")
         elif connection.handled is not None or connection.waiting:
             connection.waiting.append(message)
-        elif connection.idle is None:
-            connection.handled = message
-            broker.receive(message)
         else:
             self._handle(message, broker)
 
@@ -351,10 +359,18 @@ class Network:
 
     def reply(self, message: Message, response: object, replied: int | None) -> None:
         """Put an answer on the wire; the next request of the connection is handled at once."""
-        connection = message.connection
+        connection, kernel = message.connection, self.kernel
         message.response, message.replied = response, replied
-        turn = self._turn_home(connection)
-        self.kernel.carry((*turn, self._bring_home, message))
+        link, now_ms = connection.link, kernel.now_ms
+        # `_turn_home` once more, without the call.
+        law = link.present_law if link.extra_ms else link.law
+        at_ms = now_ms + law.drawn(connection.streams[1], now_ms)
+        if at_ms < connection.last_homecoming_ms:
+            at_ms = connection.last_homecoming_ms
+        connection.last_homecoming_ms = at_ms
+        self._sent = sent = self._sent + 1
+        turn = (at_ms, _REPLY, link.client, connection.name, sent, self._bring_home, message)
+        kernel.carry(turn)
         if connection.waiting:
             self.let_next_in(connection)
         else:

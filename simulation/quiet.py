@@ -10,7 +10,7 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from attrs import define, field
@@ -70,7 +70,7 @@ class Lulls:
         self.stage.asleep.add(host.name)
         self._by_group.setdefault(host.role.group, {})[host.name] = None
         host.cancel_wake()
-        lull.broker.forget_timer(lull.timer)
+        lull.broker.timers.forget(lull.timer)
         if not _has_a_broker_to_ask(host):
             # The next look at metadata opens a connection, which is an event.
             lull.end = Turn(lull.refresh_at_ms, Rank.CONSUMER, host.name, "lull")
@@ -99,6 +99,7 @@ class Lulls:
         ):
             return None  # The next commit is news: of this member's own, or to somebody else's.
         round_trip_ms = 2 * connection.link.present_law.longest_ms
+        machine.write_down()
         if not (
             has_time_between(host.role.config, round_trip_ms)
             and hears_in_time(host)
@@ -209,37 +210,35 @@ class Lulls:
             self.count_client(client)
 
     def _wake(self, clients: Iterable[str]) -> None:
-        starts = []
+        resumed = []
         for client in clients:
             lull = self._lulls.pop(client)
             self.stage.asleep.discard(client)
             del self._by_group[lull.host.role.group][client]
             if lull.end is not None:
                 self.stage.kernel.cancel(lull.end)
-            starts.append(self._resume(lull))
+            resumed.append((self._resume(lull), lull.host))
         was_waking, self._is_waking = self._is_waking, True
         try:
-            self.stage.kernel.play_aside(starts)
+            self.stage.kernel.play_aside(resumed)
         finally:
             self._is_waking = was_waking
 
-    def _resume(self, lull: Lull) -> tuple[Turn, Callable[[], None]]:
-        """Set the member where its last lap begins; say when and how it is played on."""
+    def _resume(self, lull: Lull) -> int:
+        """Set the member where its last lap begins; say from when it is played on."""
         host, machine = lull.host, lull.host.machine
         assert machine is not None
+        machine.write_down()
+        machine.threads.disturb()
         jump = self._find_jump(lull, machine)
         # What is played again and was counted before must not count twice.
         host.uncounted_beats = lull.counted_beats - (0 if jump is None else jump.beats)
         host.uncounted_commits = lull.counted_commits - (0 if jump is None else jump.commits)
         if jump is None:
             lull.broker.restore_timer(lull.timer)
-            at_ms = max(machine.next_wakeup_ms, machine.clock.now_ms)
-        else:
-            self._jump(lull, jump, machine)
-            at_ms = machine.clock.now_ms
-        turn = Turn(at_ms, Rank.CONSUMER, host.name)
-        host.expect_wake(turn)
-        return turn, host.wake
+            return max(machine.next_wakeup_ms, machine.clock.now_ms)
+        self._jump(lull, jump, machine)
+        return machine.clock.now_ms
 
     # --- the closed form ---
 
@@ -404,7 +403,7 @@ class Lulls:
         clock.now_ms = jump.last_beat.sent_ms
         heartbeat.sent(jump.last_beat.sent_ms)
         clock.now_ms = jump.last_beat.heard_ms
-        heartbeat.received()
+        heartbeat.received(jump.last_beat.heard_ms)
         if jump.commits:
             timer = group.commits.auto_commit_timer
             timer.update(lull.commit_at_ms + (jump.commits - 1) * lull.commit_interval_ms)

@@ -197,6 +197,7 @@ class Talk:
 
     @property
     def membership(self) -> Membership:
+        self.consumer.write_down()
         group = self.consumer.calls.group
         assert group is not None
         return group.membership

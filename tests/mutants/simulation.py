@@ -41,8 +41,8 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/consumer_host.py",
         inside="hear",
-        line="is_heard = self.machine is not None and message.connection.is_open",
-        faulty="is_heard = self.machine is not None",
+        line="is_heard = machine is not None and message.connection.is_open",
+        faulty="is_heard = machine is not None",
         says="An answer is delivered after its connection was reset.",
     ),
     Fault(
@@ -150,7 +150,7 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/quiet.py",
         inside="_move_consumer",
-        line="heartbeat.received()",
+        line="heartbeat.received(jump.last_beat.heard_ms)",
         faulty="pass",
         says="After a calm a consumer believes that the coordinator was silent all the time.",
     ),

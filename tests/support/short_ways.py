@@ -7,7 +7,7 @@ from client.group import GroupClient
 from client.heartbeats import HeartbeatThread
 from client.polling import PollLoop
 from client.resting import Rest
-from coordinator import GroupCoordinator, machine
+from coordinator import GroupCoordinator
 
 #: The part, the question it asks before it goes the short way, and the answer that forbids it.
 ShortWay = tuple[object, str, object]
@@ -25,5 +25,5 @@ SHORT_WAYS: list[ShortWay] = [
 #: Those of a broker.
 SHORT_WAYS_OF_BROKERS: list[ShortWay] = [
     (GroupCoordinator, "commit_at_once", None),
-    (machine, "beat_at_once", None),
+    (GroupCoordinator, "beat_at_once", None),
 ]
