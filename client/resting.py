@@ -115,7 +115,7 @@ class Rest:
         if now_ms >= threads.calm_until_ms and not self._is_calm(wait, now_ms):
             return False
         if type(reply) is HeartbeatResponse:
-            is_taken = self._hear_beat(connection, reply, to, now_ms)
+            is_taken = reply.error_code is _NONE and self._hear_beat(connection, to, now_ms)
         elif type(reply) is FetchResponse:
             is_taken = self._hear_records(connection, reply, to, now_ms)
         else:
@@ -154,11 +154,7 @@ class Rest:
 
     # --- answers ----------------------------------------------------------------------------------
 
-    def _hear_beat(
-        self, connection: str, reply: HeartbeatResponse, to: Request | None, now_ms: int
-    ) -> bool:
-        if reply.error_code is not _NONE:
-            return False
+    def _hear_beat(self, connection: str, to: Request | None, now_ms: int) -> bool:
         beat = self._beat
         if beat is not None and not self._in_flight:
             if connection != self._connection or (to is not None and to is not beat):

@@ -73,13 +73,13 @@ class Law:
         if last == 0:
             return table[0]
         # `draw` and `of` once more, without the calls.
-        z = (stream + k * _GOLDEN) & _MASK
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        z = (stream + k * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
         place = (z ^ (z >> 31)) * last
-        index = place >> _BITS
-        low = table[index]
-        return low + (((table[index + 1] - low) * ((place & _MASK) >> 32)) >> 32)
+        index = place >> 64
+        low, high = table[index], table[index + 1]
+        return low if low == high else low + ((high - low) * (place >> 32 & 0xFFFFFFFF) >> 32)
 
     @property
     def nominal_ms(self) -> int:

@@ -71,6 +71,8 @@ class ConsumerBook:
     acknowledged: dict[TopicPartition, int] = field(factory=dict, init=False)
     last_beat: Message | None = field(default=None, init=False)
     last_repeat: Message | None = field(default=None, init=False)
+    #: Whether somebody looks for repetitions, to pass over those that follow.
+    seeks_quiet: bool = field(default=False, init=False)
     #: How many of the next repetitions have been counted before they are played.
     uncounted_beats: int = field(default=0, init=False)
     uncounted_commits: int = field(default=0, init=False)
@@ -170,14 +172,12 @@ class ConsumerBook:
 
     def _note(self, message: Message, response: object) -> None:
         """Count what repeats, and remember what a later row will speak of."""
-        self.last_heard = message
         kind = message.kind
+        if self.seeks_quiet:
+            self.last_heard = message
         if kind == "Heartbeat":
             if message.error == "NONE":
-                self.last_beat = message
-                self.uncounted_beats -= 1
-                if self.uncounted_beats < 0:
-                    self._count(message)
+                self._note_beat(message)
         elif kind == "Fetch":
             if response.node_endpoints:  # type: ignore[attr-defined]
                 self._end_idle_rounds()
@@ -189,6 +189,13 @@ class ConsumerBook:
             self._end_idle_rounds()
             if isinstance(response, OffsetFetchResponse):
                 self._note_committed(response)
+
+    def _note_beat(self, message: Message) -> None:
+        if self.seeks_quiet:
+            self.last_beat = message
+        self.uncounted_beats -= 1
+        if self.uncounted_beats < 0:
+            self._count(message)
 
     def _note_metadata(self, request: Request, response: object) -> None:
         known = None if self.last_metadata is None else self.last_metadata[1]

@@ -29,10 +29,7 @@ from client.outputs import (
     RequestSent,
 )
 from client.states import MemberState
-from coordinator.protocol import (
-    OffsetCommitRequest,
-    Request,
-)
+from coordinator.protocol import OffsetCommitRequest, Request
 from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
 from simulation.errors import SimulationError
@@ -90,6 +87,10 @@ class ConsumerHost(ConsumerBook):
             OffsetsGiven: self._on_given,
             PausesChanged: self._on_pauses_changed,
         }
+
+    def __attrs_post_init__(self) -> None:
+        """Keep what is needed to find quiet time, if anybody looks for it."""
+        self.seeks_quiet = self.after_step is not None
 
     @property
     def is_alive(self) -> bool:
@@ -296,13 +297,13 @@ class ConsumerHost(ConsumerBook):
             self._look_at_ownership()
         if self.is_paused:
             return
-        at_ms, wakes = machine.next_wakeup_ms, self.wakes
+        at_ms, wakes = machine.threads.next_wakeup_ms, self.wakes
         if wakes is None or wakes[0] != at_ms:
             self.kernel.wake_at(at_ms, self)
         heard = self.last_heard
         if (
-            self.after_step is not None
-            and heard is not None
+            heard is not None
+            and self.after_step is not None
             and (heard is self.last_beat or heard is self.last_repeat)
         ):
             self.after_step(self)
@@ -386,9 +387,7 @@ class ConsumerHost(ConsumerBook):
             spoken = self._speak(connection, request)
         _, kind, facts = spoken
         message = Message(connection, request, kind, self.kernel.now_ms, None, facts, self.cause)
-        if kind == "Heartbeat":
-            pass
-        elif kind == "Fetch":
+        if kind == "Fetch":
             assert isinstance(request, FetchRequest)
             self._note_fetch(request, message)
         elif kind not in _WITHOUT_ROWS:

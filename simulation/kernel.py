@@ -74,17 +74,18 @@ class _Ahead:
 
     #: What is not later than the present stretch. It stays the same list.
     near: list[Any] = field(factory=list, init=False)
-    _present: int = field(default=0, init=False)
+    #: When the present stretch ends.
+    near_until_ms: int = field(default=1 << _STRETCH_BITS, init=False)
     #: The later stretches that have something in them, as a heap, and what it is.
     _stretches: list[int] = field(factory=list, init=False)
     _later: dict[int, list[Any]] = field(factory=dict, init=False)
 
     def push(self, turn: tuple[Any, ...]) -> None:
         """Put a turn in its place."""
-        stretch = turn[0] >> _STRETCH_BITS
-        if stretch <= self._present:
+        if turn[0] < self.near_until_ms:
             heappush(self.near, turn)
             return
+        stretch = turn[0] >> _STRETCH_BITS
         later = self._later.get(stretch)
         if later is None:
             self._later[stretch] = [turn]
@@ -98,8 +99,9 @@ class _Ahead:
             return True
         if not self._stretches or self._stretches[0] << _STRETCH_BITS > until_ms:
             return False
-        self._present = heappop(self._stretches)
-        self.near.extend(sorted(self._later.pop(self._present)))
+        stretch = heappop(self._stretches)
+        self.near_until_ms = stretch + 1 << _STRETCH_BITS
+        self.near.extend(sorted(self._later.pop(stretch)))
         return True
 
     def rest(self) -> list[Any]:
@@ -139,7 +141,11 @@ class Kernel:
         """
         if errand[0] < self.now_ms:
             raise ValueError(f"{errand[:_PLAIN]} lies before the present, {self.now_ms} ms")
-        self._ahead.push(errand)
+        ahead = self._ahead
+        if errand[0] < ahead.near_until_ms:
+            heappush(ahead.near, errand)
+        else:
+            ahead.push(errand)
 
     def wake_at(self, at_ms: int, sleeper: Sleeper) -> None:
         """Let somebody be woken then, at the earliest now, and not when it was to be before."""
@@ -198,23 +204,17 @@ class Kernel:
                     action = actions.pop(turn, None)
                     if action is None:
                         continue
-                    self.now_ms = turn[0]
-                    self.turns += 1
-                    self.current = turn
+                    self.now_ms, self.current = turn[0], turn
                     action()
-                elif (errand := turn[5]) is None:
-                    sleeper = turn[6]
-                    if sleeper.wakes is not turn:
-                        continue
-                    self.now_ms = turn[0]
-                    self.turns += 1
-                    self.current = turn
+                elif (errand := turn[5]) is not None:
+                    self.now_ms, self.current = turn[0], turn
+                    errand(turn[6])
+                elif (sleeper := turn[6]).wakes is turn:
+                    self.now_ms, self.current = turn[0], turn
                     sleeper.wake()
                 else:
-                    self.now_ms = turn[0]
-                    self.turns += 1
-                    self.current = turn
-                    errand(turn[6])
+                    continue
+                self.turns += 1
                 if alarms:
                     return
         finally:

@@ -159,6 +159,48 @@ def test_a_position_that_was_sought_while_another_was_looked_for_lets_the_poll_r
     assert talk.consumer.next_wakeup_ms == 3_000
 
 
+def test_a_heartbeat_sent_at_rest_is_in_flight_for_whoever_looks():
+    talk = a_resting(**BY_HAND)
+    talk.held.add("Heartbeat")
+
+    talk.advance(3_010)
+
+    kinds = [type(sent.request).__name__ for sent in talk.consumer.in_flight]
+    assert sorted(kinds) == ["FetchRequest", "HeartbeatRequest"]
+
+
+def test_a_heartbeat_without_an_answer_does_not_keep_the_session_alive():
+    talk = a_resting(**BY_HAND)
+    talk.advance(3_500)
+    talk.held.add("Heartbeat")
+
+    talk.advance(3_000)
+
+    assert talk.membership.heartbeat.session_ends_ms == 3_000 + 45_000
+    assert talk.membership.heartbeat.beat_at_ms == 9_000
+
+
+def test_the_answer_to_a_heartbeat_is_heard_though_another_was_sent_behind_it():
+    talk = a_resting(**BY_HAND)
+    talk.held.add("Heartbeat")
+    talk.advance(7_000)
+    assert len(talk.sent("Heartbeat")) == 2
+
+    talk.release("Heartbeat")
+
+    assert talk.membership.heartbeat.session_ends_ms == 7_000 + 45_000
+
+
+def test_a_rebalance_that_is_asked_for_during_the_wait_ends_the_rest():
+    talk = a_resting(**BY_HAND)
+    talk.advance(3_500)
+
+    talk.consumer.calls.enforce_rebalance()
+    talk.advance(2_600)
+
+    assert talk.sent("JoinGroup")[-1]["at"] == 6_000
+
+
 SETTINGS = [
     {"max.poll.interval.ms": 1_000},
     {"retry.backoff.ms": 0},

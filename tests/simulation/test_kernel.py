@@ -4,8 +4,11 @@ from functools import partial
 from itertools import permutations
 
 import pytest
+from attrs import define, field
+from hypothesis import given
+from hypothesis import strategies as st
 
-from simulation.kernel import Kernel, Rank, Turn
+from simulation.kernel import Kernel, Rank, Turn, WakeUp
 from tests.support.kernels import run_until
 
 TURNS = [
@@ -75,3 +78,70 @@ def test_an_errand_cannot_be_run_in_the_past():
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.carry((5, Rank.REPLY, "ada", "c1", 2, [].append, None))
+
+
+@define(eq=False)
+class Dozer:
+    """Somebody who notes when he is woken."""
+
+    kernel: Kernel
+    name: str = "ada"
+    wakes: WakeUp | None = None
+    woken_ms: list[int] = field(factory=list)
+
+    def wake(self) -> None:
+        self.wakes = None
+        self.woken_ms.append(self.kernel.now_ms)
+
+
+def test_a_sleeper_is_woken_at_the_time_that_was_set_last_and_at_no_other():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+    for at_ms in (500, 900, 700):
+        kernel.wake_at(at_ms, ada)
+
+    kernel.run(2_000)
+
+    assert ada.woken_ms == [700]
+
+
+def test_a_sleeper_who_is_to_be_left_alone_is_not_woken():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+    kernel.wake_at(500, ada)
+
+    ada.wakes = None
+    kernel.run(2_000)
+
+    assert (ada.woken_ms, kernel.turns, kernel.next_at_ms()) == ([], 0, None)
+
+
+def test_nobody_is_woken_in_the_past():
+    kernel = Kernel()
+    run_until(kernel, 600)
+    ada = Dozer(kernel)
+
+    kernel.wake_at(500, ada)
+    kernel.run(2_000)
+
+    assert ada.woken_ms == [600]
+
+
+@given(times=st.lists(st.tuples(st.integers(0, 3_000), st.integers(0, 3_000)), max_size=30))
+def test_turns_run_in_order_however_far_ahead_they_were_asked_for(times):
+    kernel = Kernel()
+    ran_ms: list[int] = []
+
+    def ask_again(after_ms: int) -> None:
+        ran_ms.append(kernel.now_ms)
+        if after_ms is not None:
+            number = 1_000 + len(ran_ms)
+            at_ms = kernel.now_ms + after_ms
+            kernel.carry((at_ms, Rank.REPLY, "", "", number, ask_again, None))
+
+    for number, (at_ms, after_ms) in enumerate(times):
+        kernel.carry((at_ms, Rank.REPLY, "", "", number, ask_again, after_ms))
+    for until_ms in (700, 701, 9_000):
+        kernel.run(until_ms)
+
+    assert ran_ms == sorted([at_ms for at_ms, _ in times] + [sum(each) for each in times])
