@@ -148,6 +148,25 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         says="After a calm the coordinator has not heard of the heartbeats in it.",
     ),
     Fault(
+        file="simulation/kernel.py",
+        line="elif (sleeper := turn[6]).wakes is turn:",
+        faulty="elif (sleeper := turn[6]):",
+        says="Somebody is woken at every time that was ever set.",
+    ),
+    Fault(
+        file="simulation/kernel.py",
+        line="self.near.extend(sorted(self._later.pop(stretch)))",
+        faulty="self.near.extend(self._later.pop(stretch))",
+        says="What was asked for long before is run in the order of asking.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        inside="_resume",
+        line="machine.threads.disturb()",
+        faulty="pass",
+        says="After a calm a consumer goes by what was due before it.",
+    ),
+    Fault(
         file="simulation/quiet.py",
         inside="_move_consumer",
         line="heartbeat.received(jump.last_beat.heard_ms)",
