@@ -4,8 +4,9 @@ from functools import partial
 from itertools import permutations
 
 import pytest
+from attrs import define
 
-from simulation.kernel import Kernel, Rank, Turn
+from simulation.kernel import Kernel, Rank, Turn, WakeUp
 from tests.support.kernels import run_until
 
 TURNS = [
@@ -75,3 +76,35 @@ def test_an_errand_cannot_be_run_in_the_past():
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.carry((5, Rank.REPLY, "ada", "c1", 2, [].append, None))
+
+
+@define(eq=False)
+class Napper:
+    """Somebody who says how often he was woken."""
+
+    name: str = "ada"
+    wakes: WakeUp | None = None
+    woken: int = 0
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+def test_a_sleeper_is_woken_in_the_turn_that_was_set_last():
+    kernel, napper = Kernel(), Napper()
+    kernel.wake_in((5, Rank.LOG, "ada", "b1", 1, None, napper))
+    kernel.wake_in((7, Rank.LOG, "ada", "b1", 2, None, napper))
+
+    kernel.run(6)
+    assert napper.woken == 0
+
+    kernel.run(7)
+    assert napper.woken == 1
+
+
+def test_a_sleeper_cannot_be_woken_in_the_past():
+    kernel = Kernel()
+    run_until(kernel, 6)
+
+    with pytest.raises(ValueError, match="before the present, 6 ms"):
+        kernel.wake_in((5, Rank.LOG, "ada", "b1", 1, None, Napper()))
