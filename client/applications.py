@@ -29,6 +29,9 @@ from client.workloads import AT_ONCE, TimePerRecord
 #: What an application shrugs off when it commits: its group will hand the records out again.
 _TOLERATED = (CommitFailedException, RebalanceInProgressException, TimeoutException)
 
+#: Makes a tuple with names without the call of its class.
+_named = tuple.__new__
+
 
 class CommitMode(Enum):
     """When an application commits, and so what it promises about each record."""
@@ -249,10 +252,10 @@ class RunningLoop:
 
     def _process_at_once(self, ranges: tuple[RecordRange, ...]) -> None:
         """What `_process` comes to where records take no time and leave no results."""
-        now_ms = self.consumer.clock.now_ms
+        now_ms, tell = self.consumer.clock.now_ms, self.tell
         for found in ranges:
-            self.tell(ProcessingBegan(at_ms=now_ms, records=found, takes_ms=0))
-            self.tell(RecordsProcessed(at_ms=now_ms, records=found))
+            tell(_named(ProcessingBegan, (now_ms, found, 0)))
+            tell(_named(RecordsProcessed, (now_ms, found)))
 
     def _has_effect(self, piece: RecordRange) -> bool:
         """Write the results, if that is the mode; False if another member has overtaken us."""

@@ -431,7 +431,7 @@ class RecordBatches:
 
     def _hand_out(self, ranges: tuple[RecordRange, ...]) -> None:
         assert self.at_once is not None
-        self.consumer.tell(RecordsReturned(at_ms=self.consumer.clock.now_ms, ranges=ranges))
+        self.consumer.tell(RecordsReturned(self.consumer.clock.now_ms, ranges))
         self.at_once(ranges)
 
 

@@ -16,14 +16,15 @@ from client.errors import (
     TopicAuthorizationException,
 )
 from client.fetch_buffer import CompletedFetch, FetchBuffer
-from client.messages import NO_NODE_ID, FetchPartition, FetchPartitionResponse
+from client.messages import NO_NODE_ID, FetchPartitionResponse
 from client.metadata import ConsumerMetadata
 from client.partitions import OffsetAndMetadata, TopicPartition
-from client.records import RecordRange
+from client.records import RecordRange, record_range
 from client.settings import ConsumerConfig
 from client.subscription import FetchPosition, PartitionState, SubscriptionState
 from client.timers import Clock
 from coordinator.errors import ErrorCode
+from coordinator.protocol import NO_PARTITION_LEADER_EPOCH as _NO_EPOCH
 
 
 class FetchAction(Enum):
@@ -75,6 +76,36 @@ class Whole(NamedTuple):
 #: What nothing to collect amounts to; not to be added to.
 _NOTHING = Collected()
 _NONE = ErrorCode.NONE
+#: Makes a tuple with names without the call of its class.
+_named = tuple.__new__
+
+
+def found_whole(
+    partition: TopicPartition,
+    answer: FetchPartitionResponse,
+    fetch_offset: int,
+    state: PartitionState,
+) -> Whole | None:
+    """What an answer has of a partition: records as asked for, all in one batch, or none."""
+    batches, position = answer.batches, state.position
+    if (
+        position is None
+        or position.offset != fetch_offset
+        or answer.error_code is not _NONE
+        or answer.preferred_read_replica != NO_NODE_ID
+        or len(batches) > 1
+    ):
+        return None
+    if not batches:
+        return Whole(None, answer, state)
+    batch = batches[0]
+    first, end, epoch = fetch_offset, batch.end, batch.leader_epoch
+    if first >= end:
+        return None
+    if first < batch.first:
+        first = batch.first
+    records = record_range(partition, first, end, None if epoch == _NO_EPOCH else epoch)
+    return _named(Whole, (records, answer, state))
 
 
 @define(eq=False, kw_only=True)
@@ -112,39 +143,6 @@ class Collector:
                 buffer.add(paused)
         return collected
 
-    def found_whole(
-        self,
-        partition: TopicPartition,
-        answer: FetchPartitionResponse,
-        wanted: FetchPartition | None,
-    ) -> Whole | None:
-        """What an answer has of a partition: records as wanted, all in one batch, or none."""
-        batches = answer.batches
-        if (
-            wanted is None
-            or answer.error_code is not _NONE
-            or answer.preferred_read_replica != NO_NODE_ID
-            or len(batches) > 1
-        ):
-            return None
-        state = self.subscriptions.fetchable_state(partition)
-        if state is None or state.position is None:
-            return None
-        first = state.position.offset
-        if first != wanted.fetch_offset:
-            return None
-        if not batches:
-            return Whole(None, answer, state)
-        batch = batches[0]
-        if first >= batch.end:
-            return None
-        if first < batch.first:
-            first = batch.first
-        records = RecordRange(
-            partition=partition, first=first, end=batch.end, leader_epoch=batch.epoch
-        )
-        return Whole(records, answer, state)
-
     def take_whole(self, whole: Whole) -> None:
         """Take what was found whole: the position moves behind the records."""
         records, answer, state = whole
@@ -153,7 +151,7 @@ class Collector:
         if records is None:
             return
         next_offset, leader = answer.batches[0].next_offset, state.position.current_leader
-        state.position = FetchPosition(next_offset, records.leader_epoch, leader)
+        state.position = _named(FetchPosition, (next_offset, records.leader_epoch, leader))
         self.subscriptions.move_to_end(records.partition)
 
     def _next_in_line(self, buffer: FetchBuffer, collected: Collected) -> bool:

@@ -19,6 +19,10 @@ from coordinator.errors import ErrorCode
 
 _EPOCH_MAX = 2**31 - 1
 _NONE = ErrorCode.NONE
+#: The epochs of requests that name every partition.
+_FULL = (INITIAL_SESSION_EPOCH, FINAL_SESSION_EPOCH)
+#: Makes a tuple with names without the call of its class.
+_named = tuple.__new__
 
 
 class SessionPlace(NamedTuple):
@@ -30,11 +34,7 @@ class SessionPlace(NamedTuple):
     @property
     def is_full(self) -> bool:
         """Whether the request must name every partition."""
-        return self.epoch in (INITIAL_SESSION_EPOCH, FINAL_SESSION_EPOCH)
-
-    def next(self) -> SessionPlace:
-        """The place after one more incremental request."""
-        return SessionPlace(self.session_id, 1 if self.epoch == _EPOCH_MAX else self.epoch + 1)
+        return self.epoch in _FULL
 
     def closing(self) -> SessionPlace:
         """The place that ends the session."""
@@ -69,24 +69,26 @@ class FetchSession:
 
     def request(self, wanted: WantedPartitions) -> SessionRequest:
         """The next request for these partitions, in this order."""
-        if self.place.is_full:
+        place, known = self.place, self.partitions
+        if place.epoch in _FULL:
             self.partitions = wanted
-            return SessionRequest(tuple(wanted.values()), (), wanted, self.place)
-        known = self.partitions
+            return SessionRequest(tuple(wanted.values()), (), wanted, place)
         to_send = []
+        are_the_same = len(known) == len(wanted)
         for partition, new in wanted.items():
             told = known.get(partition)
-            if told is not new and (
-                told is None or told.fetch_offset != new.fetch_offset or told != new
-            ):
+            if told is None:
+                are_the_same = False
+                to_send.append(new)
+            elif told is not new and (told.fetch_offset != new.fetch_offset or told != new):
                 to_send.append(new)
         forgotten: tuple[TopicPartition, ...] = ()
-        if known.keys() != wanted.keys():
+        if not are_the_same:
             forgotten = tuple(partition for partition in known if partition not in wanted)
             known = {partition: told for partition, told in known.items() if partition in wanted}
         # Those that were known stay where they were, the new ones follow.
-        self.partitions = {**known, **wanted}
-        return SessionRequest(tuple(to_send), forgotten, self.partitions, self.place)
+        self.partitions = partitions = {**known, **wanted}
+        return _named(SessionRequest, (tuple(to_send), forgotten, partitions, place))
 
     def accepts(self, reply: FetchResponse) -> bool:
         """Go on after an answer; False if it is an error or not about what was asked."""
@@ -108,13 +110,15 @@ class FetchSession:
         return (
             reply.error_code is _NONE
             and reply.session_id != NO_SESSION_ID
-            and (not self.place.is_full or self._is_about(reply, is_full=True))
+            and (self.place.epoch not in _FULL or self._is_about(reply, is_full=True))
         )
 
     def go_on(self, reply: FetchResponse) -> None:
         """Take an answer that lets this session go on, or begin."""
-        place = self.place
-        self.place = (SessionPlace(reply.session_id) if place.is_full else place).next()
+        session_id, epoch = self.place
+        if epoch in _FULL:
+            session_id, epoch = reply.session_id, INITIAL_SESSION_EPOCH
+        self.place = _named(SessionPlace, (session_id, 1 if epoch == _EPOCH_MAX else epoch + 1))
 
     def lost(self) -> None:
         """A request ended without an answer."""

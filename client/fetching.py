@@ -7,11 +7,12 @@ buffered.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from attrs import define, field
 
-from client.collecting import Collected, Collector, Whole
+from client.collecting import Collected, Collector, Whole, found_whole
 from client.dispatch import ConsumerNetworkClient
 from client.errors import DataErrorCode, IllegalStateException
 from client.fetch_buffer import CompletedFetch, FetchBuffer
@@ -29,27 +30,33 @@ from client.messages import (
     FetchRequest,
     FetchResponse,
     IsolationLevel,
+    fetch_partition,
+    fetch_request,
 )
 from client.metadata import ConsumerMetadata
 from client.network import ClientRequest
 from client.partitions import BrokerNode, TopicPartition, broker_node
+from client.records import RecordRange
 from client.settings import ConsumerConfig
 from client.subscription import FetchPosition, PartitionState, SubscriptionState
 from client.timers import Timer
 from coordinator.errors import ErrorCode
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
 
-#: A request, and who hears of its end.
-_Asking = tuple[FetchRequest, Callable[[object], None], Callable[[Exception], None]]
+#: Who hears of the end of a request.
+_Hearers = tuple[Callable[[object], None], Callable[[Exception], None]]
 
 _NONE = ErrorCode.NONE
 _TELL_NEW_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+#: Makes a tuple with names without the call of its class.
+_named = tuple.__new__
 
 
 class PlainAnswer(NamedTuple):
     """An answer in which nothing is unusual, and what its broker is to be asked for next."""
 
     found: Sequence[Whole]
+    records: tuple[RecordRange, ...]
     to_ask: dict[TopicPartition, PartitionState]
 
 
@@ -66,6 +73,8 @@ class Fetcher:
     _sessions: dict[int, FetchSession] = field(factory=dict)
     #: What is being asked for, by the id of the broker.
     _under_way: dict[int, SessionRequest] = field(factory=dict)
+    #: Who hears the next answer of a broker: one fetch is out, so they are the same for all.
+    _hearers: dict[int, _Hearers] = field(factory=dict)
     _isolation: IsolationLevel = field(init=False)
 
     @_isolation.default
@@ -96,8 +105,8 @@ class Fetcher:
             session = self._sessions.get(node.id)
             if session is None:
                 session = self._sessions[node.id] = FetchSession()
-            asked = session.request(wanted[node])
-            self.client.send(node, *self._ask(node, session, asked))
+            request = self._ask(node.id, session, wanted[node])
+            self.client.send(node, request, *self._hearers[node.id])
         return len(wanted)
 
     def plain_answer(self, node: BrokerNode, reply: FetchResponse) -> PlainAnswer | None:
@@ -109,29 +118,41 @@ class Fetcher:
         session, asked = self._sessions.get(node.id), self._under_way.get(node.id)
         if session is None or asked is None or not session.is_continued_by(reply):
             return None
+        to_ask = self._to_ask_next(node.id)
+        if not to_ask:
+            return None
         found: list[Whole] = []
+        handed_out: list[RecordRange] = []
         remaining = self.config.max_poll_records
         for answer in reply.partitions:
-            partition = TopicPartition(answer.topic, answer.partition_index)
-            wanted = asked.partitions.get(partition)
-            whole = self.collector.found_whole(partition, answer, wanted)
+            partition = _named(TopicPartition, (answer.topic, answer.partition_index))
+            state, wanted = to_ask.get(partition), asked.partitions.get(partition)
+            if state is None or wanted is None:
+                return None
+            whole = found_whole(partition, answer, wanted.fetch_offset, state)
             if whole is None:
                 return None
             found.append(whole)
-            if whole.records is not None:
-                remaining -= whole.records.end - whole.records.first
-        to_ask = self._to_ask_next(node)
-        return PlainAnswer(found, to_ask) if to_ask and remaining > 0 else None
+            records = whole[0]
+            if records is not None:
+                handed_out.append(records)
+                remaining -= records.end - records.first
+        if remaining <= 0:
+            return None
+        return _named(PlainAnswer, (found, tuple(handed_out), to_ask))
 
-    def _to_ask_next(self, node: BrokerNode) -> dict[TopicPartition, PartitionState]:
+    def _to_ask_next(self, node_id: int) -> dict[TopicPartition, PartitionState]:
         """What to ask a broker for that has answered; nothing, if others are to be asked too."""
-        engaged = self._under_way.keys() - {node.id}
-        to_ask = self.subscriptions.fetchable((), engaged)
-        for _, state in to_ask:
+        to_ask = {}
+        for partition, state in self.subscriptions.fetchable(()):
             leader = None if state.position is None else state.position.current_leader.leader
-            if leader is None or leader.id != node.id:
+            if leader is None:
                 return {}
-        return dict(to_ask)
+            if leader.id == node_id:
+                to_ask[partition] = state
+            elif leader.id not in self._under_way:
+                return {}
+        return to_ask
 
     def take_plain(
         self, node: BrokerNode, reply: FetchResponse, plain: PlainAnswer
@@ -139,17 +160,17 @@ class Fetcher:
         """Take a plain answer; how to ask for what follows."""
         session = self._sessions[node.id]
         session.go_on(reply)
-        to_ask = plain.to_ask
-        for whole in plain.found:
+        found, handed_out, to_ask = plain
+        for whole in found:
             self.collector.take_whole(whole)
-            if whole.records is not None:  # It has gone to the end of the line.
-                partition = whole.records.partition
-                to_ask[partition] = to_ask.pop(partition)
+        for records in handed_out:  # They have gone to the end of the line.
+            to_ask[records.partition] = to_ask.pop(records.partition)
         wanted: WantedPartitions = {}
         for partition, state in to_ask.items():
             assert state.position is not None
             wanted[partition] = self._fetch_of(session, partition, state.position)
-        request, on_reply, on_failure = self._ask(node, session, session.request(wanted))
+        request = self._ask(node.id, session, wanted)
+        on_reply, on_failure = self._hearers[node.id]
         now_ms, timeout_ms = self.client.clock.now_ms, self.config.request_timeout_ms
         return ClientRequest(node, request, now_ms, timeout_ms, on_reply, on_failure)
 
@@ -218,14 +239,9 @@ class Fetcher:
             and last.topic_id == topic_id
         ):
             return last
-        return FetchPartition(
-            topic=partition.topic,
-            partition=partition.partition,
-            topic_id=topic_id,
-            fetch_offset=position.offset,
-            current_leader_epoch=epoch,
-            partition_max_bytes=self.config.max_partition_fetch_bytes,
-        )
+        topic, number = partition
+        most_bytes = self.config.max_partition_fetch_bytes
+        return fetch_partition(topic, number, topic_id, position.offset, epoch, most_bytes)
 
     def _nodes_of(self, partitions: Collection[TopicPartition]) -> set[int]:
         fetchable = sorted(filter(self.subscriptions.is_fetchable, partitions))
@@ -251,41 +267,44 @@ class Fetcher:
 
     # --- asking -----------------------------------------------------------------------------------
 
-    def _ask(self, node: BrokerNode, session: FetchSession, asked: SessionRequest) -> _Asking:
-        self._under_way[node.id] = asked
-
-        def on_reply(reply: object) -> None:
-            assert isinstance(reply, FetchResponse)
-            try:
-                self._on_fetched(reply, session, asked)
-            finally:
-                self._under_way.pop(node.id, None)
-
-        def on_failure(_: Exception) -> None:
-            session.lost()
-            for partition in session.partitions:
-                state = self.subscriptions.state_or_none(partition)
-                if state is not None:
-                    state.forget_preferred_replica()
-            self._under_way.pop(node.id, None)
-
-        return self._request(asked), on_reply, on_failure
+    def _ask(self, node_id: int, session: FetchSession, wanted: WantedPartitions) -> FetchRequest:
+        self._under_way[node_id] = asked = session.request(wanted)
+        if node_id not in self._hearers:
+            on_reply = partial(self._on_reply, node_id, session)
+            self._hearers[node_id] = on_reply, partial(self._on_failure, node_id, session)
+        return self._request(asked)
 
     def _request(self, asked: SessionRequest) -> FetchRequest:
+        to_send, to_forget, _, (session_id, epoch) = asked
         config = self.config
-        return FetchRequest(
-            request_id=self.client.network.next_request_id(),
-            client_id=config.client_id,
-            partitions=asked.to_send,
-            forgotten=asked.to_forget,
-            max_wait_ms=config.fetch_max_wait_ms,
-            min_bytes=config.fetch_min_bytes,
-            max_bytes=config.fetch_max_bytes,
-            isolation_level=self._isolation,
-            rack_id=config.client_rack,
-            session_id=asked.place.session_id,
-            session_epoch=asked.place.epoch,
+        return fetch_request(
+            self.client.network.next_request_id(),
+            config.client_id,
+            to_send,
+            to_forget,
+            config.fetch_max_wait_ms,
+            config.fetch_min_bytes,
+            config.fetch_max_bytes,
+            self._isolation,
+            config.client_rack,
+            session_id,
+            epoch,
         )
+
+    def _on_reply(self, node_id: int, session: FetchSession, reply: object) -> None:
+        assert isinstance(reply, FetchResponse)
+        try:
+            self._on_fetched(reply, session, self._under_way[node_id])
+        finally:
+            self._under_way.pop(node_id, None)
+
+    def _on_failure(self, node_id: int, session: FetchSession, _: Exception) -> None:
+        session.lost()
+        for partition in session.partitions:
+            state = self.subscriptions.state_or_none(partition)
+            if state is not None:
+                state.forget_preferred_replica()
+        self._under_way.pop(node_id, None)
 
     def _on_fetched(
         self, reply: FetchResponse, session: FetchSession, asked: SessionRequest

@@ -22,7 +22,7 @@ from coordinator.protocol import (
     Request,
 )
 from coordinator.protocol.common import request
-from coordinator.protocol.making import quickly_made
+from coordinator.protocol.making import quickly_made, surely_made
 
 NO_NODE_ID = -1
 NO_SESSION_ID = 0
@@ -338,3 +338,40 @@ class FetchResponse(DataResponse):
     session_id: int = NO_SESSION_ID
     partitions: tuple[FetchPartitionResponse, ...] = ()
     node_endpoints: tuple[MetadataResponseBroker, ...] = ()
+
+
+#: How the values are made of which every record that is fetched leads to one.
+fetch_partition = surely_made(
+    FetchPartition,
+    "topic",
+    "partition",
+    "topic_id",
+    "fetch_offset",
+    "current_leader_epoch",
+    "partition_max_bytes",
+)
+fetch_request = surely_made(
+    FetchRequest,
+    "request_id",
+    "client_id",
+    "partitions",
+    "forgotten",
+    "max_wait_ms",
+    "min_bytes",
+    "max_bytes",
+    "isolation_level",
+    "rack_id",
+    "session_id",
+    "session_epoch",
+)
+record_batch = surely_made(RecordBatch, "first", "end", "next_offset", "leader_epoch")
+fetched_partition = surely_made(
+    FetchPartitionResponse,
+    "topic",
+    "partition_index",
+    "batches",
+    "high_watermark",
+    "last_stable_offset",
+    "log_start_offset",
+)
+fetch_response = surely_made(FetchResponse, "session_id", "partitions", "node_endpoints")

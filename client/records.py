@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from attrs import field, frozen
 
 from client.partitions import OffsetAndMetadata, TopicPartition
-from coordinator.protocol.making import quickly_made
+from coordinator.protocol.making import quickly_made, surely_made
 
 
 @frozen(kw_only=True)
@@ -39,6 +39,10 @@ class RecordRange:
             yield ConsumerRecord(
                 topic=topic, partition=partition, offset=offset, leader_epoch=self.leader_epoch
             )
+
+
+#: The same, made of values that are known to be right: there is one for every fetch.
+record_range = surely_made(RecordRange, "partition", "first", "end", "leader_epoch")
 
 
 @frozen

@@ -197,7 +197,7 @@ class Rest:
         plain = polling.fetcher.plain_answer(sent.node, reply)
         if plain is None:
             return False
-        records = tuple([whole.records for whole in plain.found if whole.records is not None])
+        records = plain.records
         if records and hand_out is None:
             return False
         self.threads.clock.now_ms = now_ms

@@ -39,6 +39,9 @@ from simulation.programs import Program, Running
 from simulation.recorder import Fold, Recorder
 
 W = WorldEventKind
+# To name a member of an enumeration costs as much as a call, and there are rows of these for every
+# fetch that brings records.
+_RETURNED, _PROCESSED = W.RECORDS_RETURNED, W.RECORDS_PROCESSED
 #: Requests after whose answer there may be a position that was not known before.
 _FINDING_POSITIONS = frozenset({"OffsetFetch", "ListOffsets", "OffsetForLeaderEpoch"})
 
@@ -98,6 +101,8 @@ class ConsumerBook:
     #: Who it is since the machine last acted, and the generation of which that is true.
     _facts: Facts = field(factory=Facts, init=False)
     _generation: Generation | None = field(default=None, init=False)
+    #: How long it waits for an answer in this life.
+    request_timeout_ms: int = field(default=0, init=False)
     #: What it is called.
     name: str = field(init=False)
 
@@ -146,9 +151,10 @@ class ConsumerBook:
                 self._sought.discard(found.partition)
 
     def _on_returned(self, fact: RecordsReturned) -> None:
-        self._put_down()
+        if self._in_hand:
+            self._put_down()
         for found in fact.ranges:
-            self._record_range(W.RECORDS_RETURNED, found)
+            self._record_range(_RETURNED, found)
         assert self.running is not None
         if not self.running.tells_of_processing:
             self._in_hand, self._began_ms = fact.ranges, fact.at_ms
@@ -157,7 +163,7 @@ class ConsumerBook:
         """The application polls again, or ends: it is done with what it had."""
         in_hand, self._in_hand = self._in_hand, ()
         for found in in_hand:
-            self._record_range(W.RECORDS_PROCESSED, found, self.kernel.now_ms - self._began_ms)
+            self._record_range(_PROCESSED, found, self.kernel.now_ms - self._began_ms)
 
     # --- what the machine learns ---
 

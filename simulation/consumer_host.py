@@ -44,6 +44,7 @@ _IDS_OF_A_LIFE = 1 << 32
 _LIVES_OF_A_CONSUMER = 1 << 16
 
 W = WorldEventKind
+_PROCESSED = W.RECORDS_PROCESSED
 
 
 @define(eq=False, kw_only=True)
@@ -132,7 +133,7 @@ class ConsumerHost(ConsumerBook):
         machine = Consumer(role.config, now_ms=self.kernel.now_ms, chance=dice)
         first_id = (role.number * _LIVES_OF_A_CONSUMER + self.life) * _IDS_OF_A_LIFE
         machine.calls.client.network.number_requests_from(first_id)
-        self.machine = machine
+        self.machine, self.request_timeout_ms = machine, role.config.request_timeout_ms
         self.show_links()
         self.running = role.program.start(machine.calls, machine.tell)
         self._let(machine.start(self.running.run(), self.kernel.now_ms))
@@ -313,10 +314,9 @@ class ConsumerHost(ConsumerBook):
             self._send(told[0])
             return
         self._told = told
-        if RecordsReturned in map(type, told):
-            for fact in told:
-                if type(fact) is RecordsReturned:
-                    self._expect_after(fact)
+        for fact in told:
+            if type(fact) is RecordsReturned:
+                self._expect_after(fact)
         ways = self._ways
         for fact in told:
             carry_out = ways.get(type(fact))
@@ -327,7 +327,7 @@ class ConsumerHost(ConsumerBook):
         self._began_ms = fact.at_ms
 
     def _on_processed(self, fact: RecordsProcessed) -> None:
-        self._record_range(W.RECORDS_PROCESSED, fact.records, fact.at_ms - self._began_ms)
+        self._record_range(_PROCESSED, fact.records, fact.at_ms - self._began_ms)
 
     def _on_ended(self, fact: ApplicationEnded) -> None:
         self._put_down()

@@ -27,6 +27,8 @@ from client.messages import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
+    fetch_response,
+    fetched_partition,
 )
 from coordinator import ErrorCode
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID, Request
@@ -118,29 +120,22 @@ class DataAnswers:
                     most = min(max(room - records, 1), each.partition_max_bytes // RECORD_BYTES)
                     last = min(end, first + max(1, most))
                 records += last - first
+                batches = log.batches(first, last)
                 found.append(
-                    FetchPartitionResponse(
-                        topic=each.topic,
-                        partition_index=each.partition,
-                        batches=log.batches(first, last),
-                        high_watermark=end,
-                        last_stable_offset=end,
-                        log_start_offset=start,
-                    )
+                    fetched_partition(each.topic, each.partition, batches, end, end, start)
                 )
             else:
                 is_over = True
                 found.append(_out_of_range(each, start))
         self.unknown = unknown
+        if wanted and not (found or at_last):
+            return None
         is_enough = records * RECORD_BYTES >= max(request.min_bytes, 1)
         is_over = is_over or unknown > unknown_before or unknown == len(wanted)
         if not (is_enough or is_over or at_last):
             return None
-        return FetchResponse(
-            session_id=self._next_session(request),
-            partitions=tuple(found),
-            node_endpoints=self._endpoints() if is_over else (),
-        )
+        session_id, endpoints = self._next_session(request), self._endpoints() if is_over else ()
+        return fetch_response(session_id, tuple(found), endpoints)
 
     def _next_session(self, request: FetchRequest) -> int:
         if request.session_epoch == INITIAL_SESSION_EPOCH:

@@ -9,14 +9,13 @@ never otherwise. A request that is sent behind it is handled when the fetch woul
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from functools import partial
 
 from attrs import define, field
 
 from client.messages import FetchRequest
 from simulation.cluster import SimulatedCluster, TopicPartition
 from simulation.data_answers import RECORD_BYTES
-from simulation.kernel import Kernel, PlainTurn, Rank
+from simulation.kernel import Kernel, Rank, WakeUp
 from simulation.network import Connection, Message, Network
 
 #: Later than any request can time out.
@@ -28,14 +27,35 @@ _LOG = Rank.LOG
 class IdleFetch:
     """A fetch that arrived at `at_ms` and found nothing."""
 
+    fetches: IdleFetches = field(repr=False)
+    connection: Connection = field(repr=False)
     message: Message
     at_ms: int
     wait_ms: int
     cycle_ms: int
     latency_ms: int
-    look: PlainTurn | None = None
+    #: Whether one record is too little for it.
+    wants_many: bool
+    #: The turn in which it is looked at again, if there is one.
+    wakes: WakeUp | None = field(default=None, repr=False)
     #: Whether it is stopped in its tracks: it comes back at the end of this wait, for real.
     is_real: bool = False
+    #: Whether its client takes it for one that cannot time out, as it goes round.
+    is_far: bool = False
+
+    @property
+    def name(self) -> str:
+        """The connection that it waits on."""
+        return self.connection.label
+
+    @property
+    def look(self) -> WakeUp | None:
+        """The turn in which it is looked at, if there is one."""
+        return self.wakes
+
+    def wake(self) -> None:
+        """It is looked at."""
+        self.fetches.look_at(self)
 
     def began_ms(self, now_ms: int) -> int:
         """When the present round reached the broker."""
@@ -75,7 +95,9 @@ class IdleFetches:
     asleep: Container[str] = ()
     #: Called before a fetch of such a client is looked at.
     before_look: Callable[[str], None] = field(default=lambda _client: None)
+    #: The connections, by their labels, whose fetches have asked for a partition.
     _by_partition: dict[TopicPartition, dict[str, Connection]] = field(factory=dict)
+    _looks: int = field(default=0, init=False)
 
     def park(self, message: Message) -> None:
         """Let a fetch wait for records."""
@@ -86,25 +108,29 @@ class IdleFetches:
             self.network.let_next_in(connection)  # Nobody would hear the answer.
             return
         latency_ms, wait_ms = connection.link.present_law.nominal_ms, request.max_wait_ms
-        cycle_ms = wait_ms + 2 * latency_ms
-        idle = IdleFetch(message, self.kernel.now_ms, wait_ms, cycle_ms, latency_ms)
-        connection.idle = idle
+        cycle_ms, wants_many = wait_ms + 2 * latency_ms, request.min_bytes > RECORD_BYTES
+        now_ms = self.kernel.now_ms
+        connection.idle = idle = IdleFetch(
+            self, connection, message, now_ms, wait_ms, cycle_ms, latency_ms, wants_many
+        )
         by_partition, label = self._by_partition, connection.label
         for wanted in message.wanted:
             place = (wanted.topic, wanted.partition)
             waiting = by_partition.get(place)
             if waiting is None:
                 waiting = by_partition[place] = {}
-            waiting[label] = connection
-        if self._goes_round(message):
-            connection.peer.set_sent(connection.name, request, FAR_MS)
-            if connection.waiting:
-                self.network.let_next_in(connection)
-            else:
-                connection.handled = None
-        else:
+            if waiting.get(label) is not connection:
+                waiting[label] = connection
+        if not self._goes_round(message):
             idle.is_real = True
+        elif connection.waiting:
+            self.network.let_next_in(connection)
+        else:
+            connection.handled = None
         self._arrange_look(connection, idle)
+        if not (idle.is_real or idle.is_far):
+            # It is answered in its first round, so this is what its client will go by then.
+            connection.peer.set_sent(connection.name, request, now_ms - latency_ms)
 
     def _goes_round(self, message: Message) -> bool:
         """Whether it would come back empty and be sent again as it is."""
@@ -116,9 +142,13 @@ class IdleFetches:
 
     def on_log_changed(self, partition: TopicPartition) -> None:
         """A log grows otherwise than before, or has another leader, or is gone."""
-        for connection in list(self._by_partition.get(partition, {}).values()):
-            if isinstance(connection.idle, IdleFetch):
-                self._arrange_look(connection, connection.idle, at_once=True)
+        waiting = self._by_partition.get(partition, {})
+        for label, connection in list(waiting.items()):
+            idle = connection.idle
+            if isinstance(idle, IdleFetch) and _is_about(idle.message, partition):
+                self._arrange_look(connection, idle, at_once=True)
+            else:
+                del waiting[label]  # It was about this partition once.
 
     def on_disturbed(self, connection: Connection) -> None:
         """The link or the consumer is not what it was: the present round is the last."""
@@ -150,7 +180,7 @@ class IdleFetches:
         """A connection is gone, and its fetch with it."""
         idle, connection.idle = connection.idle, None
         if isinstance(idle, IdleFetch):
-            self._leave(connection, idle)
+            idle.wakes = None
             if connection.handled is idle.message:
                 self.network.let_next_in(connection)  # What was sent behind it is still handled.
 
@@ -162,17 +192,30 @@ class IdleFetches:
         now_ms = self.kernel.now_ms
         next_ms = now_ms if at_once else self._next_news_ms(idle)
         look_ms = None if next_ms is None else idle.ready_ms(next_ms)
-        if idle.is_real or self._has_some(idle):
+        if idle.is_real or (idle.wants_many and self._has_some(idle)):
             end_ms = idle.free_ms(now_ms)
             look_ms = end_ms if look_ms is None else min(max(look_ms, idle.at_ms), end_ms)
-        if idle.look is not None:
-            if idle.look[0] == look_ms:
+        if not (idle.is_real or idle.is_far or self._is_in_time(idle, look_ms)):
+            idle.is_far = True
+            connection.peer.set_sent(connection.name, idle.message.request, FAR_MS)
+        if idle.wakes is not None:
+            if idle.wakes[0] == look_ms:
                 return
-            self.kernel.cancel(idle.look)
-            idle.look = None
+            idle.wakes = None
         if look_ms is not None:
-            idle.look = turn = (look_ms, _LOG, connection.link.client, connection.name, 0)
-            self.kernel.at(turn, partial(self._look, connection, idle))
+            self._look_in(connection, idle, look_ms)
+
+    def _is_in_time(self, idle: IdleFetch, look_ms: int | None) -> bool:
+        """Whether it is looked at in its first round, and before its client gives it up."""
+        if look_ms is None or look_ms > idle.at_ms + idle.wait_ms:
+            return False
+        sent_ms = idle.at_ms - idle.latency_ms
+        return look_ms <= sent_ms + idle.connection.peer.request_timeout_ms
+
+    def _look_in(self, connection: Connection, idle: IdleFetch, look_ms: int) -> None:
+        self._looks = number = self._looks + 1
+        client = connection.link.client
+        self.kernel.wake_in((look_ms, _LOG, client, connection.name, number, None, idle))
 
     def _next_news_ms(self, idle: IdleFetch) -> int | None:
         """When some log has more than this fetch asks for, or enough for it to be answered."""
@@ -189,10 +232,6 @@ class IdleFetches:
 
     def _has_some(self, idle: IdleFetch) -> bool:
         """Whether there is something, though too little to be answered before the wait is over."""
-        request = idle.message.request
-        assert isinstance(request, FetchRequest)
-        if request.min_bytes <= RECORD_BYTES:
-            return False
         now_ms = self.kernel.now_ms
         return any(
             (log := self.cluster.log((wanted.topic, wanted.partition))) is not None
@@ -200,44 +239,40 @@ class IdleFetches:
             for wanted in idle.message.wanted
         )
 
-    def _look(self, connection: Connection, idle: IdleFetch) -> None:
-        idle.look = None
+    def look_at(self, idle: IdleFetch) -> None:
+        """Answer a fetch if there is something for it by now, or if its wait is over."""
+        connection, message = idle.connection, idle.message
+        link = connection.link
+        idle.wakes = None
         if connection.idle is not idle:
             return
-        if connection.link.client in self.asleep:
-            self.before_look(connection.link.client)
+        if link.client in self.asleep:
+            self.before_look(link.client)
             if connection.idle is not idle:
                 return  # What was made up for has brought it home.
-        if connection.handled not in (None, idle.message):
-            # That one is answered first: it was put before this fetch when it came.
-            self._look_later(connection, idle)
-            return
         now_ms = self.kernel.now_ms
-        at_last = idle.is_real or self._has_some(idle)
+        if connection.handled is not None and connection.handled is not message:
+            # That one is answered first: it was put before this fetch when it came.
+            self._look_later(connection, idle, now_ms + 1)
+            return
+        at_last = idle.is_real or (idle.wants_many and self._has_some(idle))
         if at_last:
             at_last = now_ms >= idle.began_ms(now_ms) + idle.wait_ms
         connection.idle = None
-        broker = self.network.brokers[connection.link.broker]
-        if broker.answer_parked(idle.message, at_last=at_last):
-            self._leave(connection, idle)
-            if not idle.is_real:
-                request, sent_ms = idle.message.request, idle.sent_ms(now_ms)
-                connection.peer.set_sent(connection.name, request, sent_ms)
+        if self.network.brokers[link.broker].answer_parked(message, at_last=at_last):
+            idle.wakes = None
+            if idle.is_far and not idle.is_real:
+                connection.peer.set_sent(connection.name, message.request, idle.sent_ms(now_ms))
         else:
             connection.idle = idle
             self._arrange_look(connection, idle)
 
-    def _look_later(self, connection: Connection, idle: IdleFetch) -> None:
-        at_ms = self.kernel.now_ms + 1
-        idle.look = turn = (at_ms, _LOG, connection.link.client, connection.name, 0)
-        self.kernel.at(turn, partial(self._look, connection, idle))
+    def _look_later(self, connection: Connection, idle: IdleFetch, look_ms: int) -> None:
+        if not (idle.is_real or idle.is_far):
+            idle.is_far = True
+            connection.peer.set_sent(connection.name, idle.message.request, FAR_MS)
+        self._look_in(connection, idle, look_ms)
 
-    def _leave(self, connection: Connection, idle: IdleFetch) -> None:
-        if idle.look is not None:
-            self.kernel.cancel(idle.look)
-            idle.look = None
-        label = connection.label
-        for wanted in idle.message.wanted:
-            waiting = self._by_partition[wanted.topic, wanted.partition]
-            if waiting.get(label) is connection:
-                del waiting[label]
+
+def _is_about(message: Message, partition: TopicPartition) -> bool:
+    return any((wanted.topic, wanted.partition) == partition for wanted in message.wanted)

@@ -47,9 +47,12 @@ _Errand = tuple[int, Rank, str, str, int, Callable[[Any], None], Any]
 class Sleeper(Protocol):
     """Somebody who is woken at the time that was set last, and at no other."""
 
-    name: str
     #: The turn in which it will be woken, if in any.
     wakes: WakeUp | None
+
+    @property
+    def name(self) -> str:
+        """Who it is."""
 
     def wake(self) -> None:
         """The time has come."""
@@ -153,6 +156,13 @@ class Kernel:
             at_ms = self.now_ms
         self._wake_ups = number = self._wake_ups + 1
         sleeper.wakes = turn = (at_ms, _CONSUMER, sleeper.name, "", number, None, sleeper)
+        self._ahead.push(turn)
+
+    def wake_in(self, turn: WakeUp) -> None:
+        """Do the same in a turn of another rank; its number is nobody else's."""
+        if turn[0] < self.now_ms:
+            raise ValueError(f"{turn[:_PLAIN]} lies before the present, {self.now_ms} ms")
+        turn[6].wakes = turn
         self._ahead.push(turn)
 
     def cancel(self, turn: PlainTurn) -> None:

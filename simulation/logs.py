@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 from attrs import define, field, frozen
 
-from client.messages import RecordBatch
+from client.messages import RecordBatch, record_batch
 
 
 @frozen
@@ -96,7 +96,7 @@ class PartitionLog:
         if first >= self._epochs[-1][1]:
             if first >= end:
                 return ()
-            return (RecordBatch(first=first, end=end, next_offset=end, leader_epoch=self.epoch),)
+            return (record_batch(first, end, end, self.epoch),)
         found = []
         for (epoch, begins), (_, ends) in zip(
             self._epochs, [*self._epochs[1:], (0, end)], strict=True

@@ -95,6 +95,10 @@ class Peer(Protocol):
     name: str
 
     @property
+    def request_timeout_ms(self) -> int:
+        """How long after it was sent it gives a request up."""
+
+    @property
     def is_listening(self) -> bool:
         """Whether it reads what arrives."""
 

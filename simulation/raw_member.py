@@ -26,6 +26,7 @@ from coordinator.protocol import (
 )
 from simulation.events import Facts, WorldEventKind
 from simulation.facts import facts_of_reply
+from simulation.kernel import FAR_MS
 from simulation.network import Connection, Message, kind_of
 from simulation.stage import Stage
 
@@ -173,6 +174,11 @@ class RawMember:
 
     def set_sent(self, connection: str, request: Request, sent_ms: int) -> None:
         """The same."""
+
+    @property
+    def request_timeout_ms(self) -> int:
+        """Later than anything happens."""
+        return FAR_MS
 
     def _connection_to(self, broker: int) -> Connection:
         found = self._connection

@@ -9,6 +9,7 @@ type, a wrong value) goes through attrs' own `__init__`, whose word and errors c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from attrs import NOTHING, Attribute, fields
@@ -31,8 +32,16 @@ class Usual(NamedTuple):
     look: Look
 
 
+class _Kind(NamedTuple):
+    """What is known of a class that is quickly made: how it is drafted, and its usual values."""
+
+    draft: type
+    defaults: dict[str, object]
+
+
 #: For each validator a look that implies it, and that the usual values pass.
 _LOOKS: dict[object, Look] = {}
+_KINDS: dict[type, _Kind] = {}
 
 
 def in_one_look(validator: T, expression: str, wanted: object) -> T:
@@ -50,9 +59,11 @@ def quickly_made(kind: type[T], usual: Usual | None = None) -> type[T]:
     by_attrs = kind.__init__
     # What the new one needs to know, by names that no public field can have.
     names: dict[str, object] = {"_kind": kind, "_by_attrs": by_attrs}
-    names |= {"_draft": _draft_of(kind), "_set": object.__setattr__}
+    draft = _draft_of(kind)
+    names |= {"_draft": draft, "_set": object.__setattr__}
     parameters: list[str] = []
     looks = ["type(self) is _kind"]
+    defaults: dict[str, object] = {}
     attributes: tuple[Attribute[Any], ...] = fields(kind)  # type: ignore[arg-type]
     for each in attributes:
         if each.kw_only and "*" not in parameters:
@@ -65,7 +76,7 @@ def quickly_made(kind: type[T], usual: Usual | None = None) -> type[T]:
         for number, look in enumerate(needed):
             names[f"_wanted_{number}_{name}"] = look.wanted
             looks.append(look.expression.format(name, f"_wanted_{number}_{name}"))
-        names[f"_default_{name}"] = default
+        names[f"_default_{name}"] = defaults[name] = default
         parameters.append(name if default is NOTHING else f"{name}=_default_{name}")
     has_more_to_do = usual is None and hasattr(kind, "__attrs_post_init__")
     lines = [
@@ -83,7 +94,29 @@ def quickly_made(kind: type[T], usual: Usual | None = None) -> type[T]:
     made.__qualname__, made.__module__ = by_attrs.__qualname__, by_attrs.__module__
     made.__annotations__ = by_attrs.__annotations__
     kind.__init__ = made  # type: ignore[method-assign]
+    _KINDS[kind] = _Kind(draft, defaults)
     return kind
+
+
+def surely_made(kind: type[T], *given: str) -> Callable[..., T]:
+    """A function that makes an object of such a class from these fields, in this order.
+
+    The other fields have their defaults. Nothing is checked, and no post-init runs: it is for the
+    few places that make a value per record, of values that are known to be right.
+    """
+    draft, defaults = _KINDS[kind]
+    names: dict[str, object] = {"_kind": kind, "_draft": draft, "_new": object.__new__}
+    lines = [f"def surely({', '.join(given)}):", "  _made = _new(_draft)"]
+    for name, default in defaults.items():
+        if name not in given:
+            if default is NOTHING:
+                raise TypeError(f"{name} of {kind.__name__} has no default")
+            names[f"_default_{name}"] = default
+        lines.append(f"  _made.{name} = {name if name in given else f'_default_{name}'}")
+    lines += ["  _made.__class__ = _kind", "  return _made"]
+    exec("\n".join(lines), names)  # noqa: S102 (as above)
+    surely: Callable[..., T] = names["surely"]  # type: ignore[assignment]
+    return surely
 
 
 def _draft_of(kind: type[T]) -> type[T]:

@@ -17,6 +17,7 @@ from coordinator.protocol import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
 )
+from coordinator.protocol.making import surely_made
 
 
 def a_beat(**changes: Any) -> HeartbeatRequest:
@@ -112,3 +113,19 @@ def test_a_subclass_makes_objects_of_its_own():
 def test_a_missing_value_is_named():
     with pytest.raises(TypeError, match=r"HeartbeatRequest\.__init__\(\) missing .* 'member_id'"):
         HeartbeatRequest(group_id="g", generation_id=1)  # type: ignore[call-arg]
+
+
+def test_a_surely_made_message_is_the_one_that_is_made_with_care():
+    surely = surely_made(HeartbeatRequest, "member_id", "group_id", "generation_id")
+
+    made = surely("m", "g", 1)
+
+    assert made == a_beat()
+    assert type(made) is HeartbeatRequest
+    with pytest.raises(FrozenInstanceError):
+        made.member_id = "another"  # type: ignore[misc]
+
+
+def test_what_has_no_default_cannot_be_left_out_where_nothing_is_checked():
+    with pytest.raises(TypeError, match="member_id of HeartbeatRequest has no default"):
+        surely_made(HeartbeatRequest, "group_id", "generation_id")

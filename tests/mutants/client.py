@@ -268,14 +268,14 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/fetching.py",
-        line="if leader is None or leader.id != node.id:",
-        faulty="if leader is None:",
+        line="if leader.id == node_id:",
+        faulty="if True:",
         says="A partition that was resumed at rest is asked for at a broker that has only others.",
     ),
     Fault(
         file="client/fetching.py",
-        line="return PlainAnswer(found, to_ask) if to_ask and remaining > 0 else None",
-        faulty="return PlainAnswer(found, to_ask) if to_ask else None",
+        line="if remaining <= 0:",
+        faulty="if False:",
         says="A poll at rest hands out more records than max.poll.records.",
     ),
     Fault(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from client import TopicPartition
 from client.calls import AsyncConsumer
 from simulation.events import Row
+from simulation.idle_fetch import IdleFetches
 from simulation.world import Simulation
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -93,3 +96,33 @@ def test_a_partition_whose_leader_moves_to_a_broker_with_an_idle_fetch_is_read_f
     sim.run_for("2s")
 
     assert [(row.partition, row.end_offset) for row in processed(sim)] == [(0, 20)]
+
+
+def rows_of_slow_records(settings: dict[str, str]) -> list[Row]:
+    """All that happens where records come between rounds, and the link is not always good."""
+    sim = Simulation(seed=11, brokers=2)
+    sim.topic("orders", partitions=4, records_per_s=5)
+    sim.consumers("checkout", "ada", "bea", topics=["orders"], settings=settings)
+    for number in range(1, 9):
+        sim.run_for("3s")
+        repair = sim.partition("ada", 1 + number % 2, one_way="to_client" if number % 3 else None)
+        sim.run_for(f"{number * 107}ms")
+        repair()
+        sim.produce("orders", records_per_s=number * 3 % 8)
+        to_normal = sim.slow("bea", by=f"{number * 20}ms")
+        sim.run_for("1s")
+        to_normal()
+    return list(sim.events)
+
+
+@pytest.mark.parametrize("timeout_ms", [30_000, 1_000, 420, 250, 100])
+@pytest.mark.parametrize("wait_ms", [500, 2_000])
+def test_a_fetch_times_out_as_if_nobody_knew_that_it_will_be_answered(
+    timeout_ms, wait_ms, monkeypatch
+):
+    settings = {"request.timeout.ms": str(timeout_ms), "fetch.max.wait.ms": str(wait_ms)}
+    rows = rows_of_slow_records(settings)
+
+    monkeypatch.setattr(IdleFetches, "_is_in_time", lambda *_: False)
+
+    assert rows_of_slow_records(settings) == rows

@@ -145,3 +145,22 @@ def test_turns_run_in_order_however_far_ahead_they_were_asked_for(times):
         kernel.run(until_ms)
 
     assert ran_ms == sorted([at_ms for at_ms, _ in times] + [sum(each) for each in times])
+
+
+def test_a_sleeper_can_be_woken_in_a_turn_of_his_own():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+    kernel.wake_in((5, Rank.LOG, "ada", "b1", 1, None, ada))
+    kernel.wake_in((7, Rank.LOG, "ada", "b1", 2, None, ada))
+
+    kernel.run(9)
+
+    assert ada.woken_ms == [7]
+
+
+def test_no_turn_of_a_sleepers_own_lies_in_the_past():
+    kernel = Kernel()
+    run_until(kernel, 6)
+
+    with pytest.raises(ValueError, match="before the present, 6 ms"):
+        kernel.wake_in((5, Rank.LOG, "ada", "b1", 1, None, Dozer(kernel)))

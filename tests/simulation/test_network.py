@@ -60,6 +60,7 @@ class Listener:
     """A client that keeps the answers it hears."""
 
     name: str = "ada"
+    request_timeout_ms: int = 30_000
     is_listening: bool = True
     wants_other_since_ms: int = -1
     heard: list[object] = field(factory=list)
