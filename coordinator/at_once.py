@@ -8,6 +8,7 @@ here, and left to them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from coordinator.cluster import Topic
@@ -92,14 +93,14 @@ def commit_at_once(
         return None
     records: list[OffsetRecord] = []
     values: dict[TopicPartition, OffsetAndMetadata] = {}
-    answers: list[OffsetCommitResponseTopic] = []
+    answers: list[tuple[str, str, tuple[int, ...]]] = []
     for topic in request.topics:
         name, partitions = topic.name, topic.partitions
         found = topics.get(name)
         if found is None or not partitions:
             return None
         count, topic_id = found.partitions, found.topic_id
-        rows = []
+        said = []
         for each in partitions:
             partition = each.partition_index
             if each.committed_metadata or not 0 <= partition < count:
@@ -113,15 +114,27 @@ def commit_at_once(
             records.append(
                 OffsetRecord(group_id=group_id, topic=name, partition=partition, value=value)
             )
-            rows.append(row_of(partition))
-        answers.append(
-            OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=tuple(rows))
-        )
-    if len({answer.name for answer in answers}) != len(request.topics) or not records:
+            said.append(partition)
+        answers.append((name, topic_id, tuple(said)))
+    is_twice = len(answers) > 1 and len({name for name, _, _ in answers}) != len(answers)
+    if is_twice or not records:
         return None
     known.update(values)
     timer = member.session_timer
-    session = SetTimer(timer, now_ms + member.session_timeout_ms)
+    session = tuple.__new__(SetTimer, (timer, now_ms + member.session_timeout_ms))
     shard.timers[timer] = session
-    response = OffsetCommitResponse(topics=tuple(answers))
-    return Committed(shard.index, tuple(records), response, session)
+    response = _answer_to(tuple(answers))
+    return tuple.__new__(Committed, (shard.index, tuple(records), response, session))
+
+
+@lru_cache(maxsize=1_024)
+def _answer_to(topics: tuple[tuple[str, str, tuple[int, ...]], ...]) -> OffsetCommitResponse:
+    """What is said of these topics and partitions of theirs; mostly the same as the last time."""
+    return OffsetCommitResponse(
+        topics=tuple(
+            OffsetCommitResponseTopic(
+                name=name, topic_id=topic_id, partitions=tuple(map(row_of, partitions))
+            )
+            for name, topic_id, partitions in topics
+        )
+    )
