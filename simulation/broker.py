@@ -34,6 +34,7 @@ from coordinator.timers import (
     JoinTimer,
     SessionTimer,
     SetTimer,
+    SyncTimer,
     Timer,
     TimerChange,
     WriteTimer,
@@ -431,10 +432,14 @@ class Broker:
 
     def restore_timer(self, timer: SessionTimer) -> None:
         """Let a timer that was forgotten wake somebody again."""
-        slot = self.machine.slots.get(self.machine.shard_of(timer.group_id))
-        armed = None if slot is None or slot.shard is None else slot.shard.timers.get(timer)
+        armed = self._armed(timer)
         if armed is not None:
             self.timers.restore(armed)
+
+    def _armed(self, timer: SessionTimer | JoinTimer | SyncTimer) -> SetTimer | None:
+        """A timer of a group as the coordinator has set it, if it has not taken it back."""
+        slot = self.machine.slots.get(self.machine.shard_of(timer.group_id))
+        return None if slot is None or slot.shard is None else slot.shard.timers.get(timer)
 
     def _fire(self, timer: Timer, setting: Setting) -> None:
         now_ms = self.kernel.now_ms
@@ -454,7 +459,8 @@ class Broker:
             facts["topic"], facts["partition"] = OFFSETS_TOPIC, timer.shard
         else:
             facts["group"] = timer.group_id
-            self.before_touching(timer.group_id)
+            if self._armed(timer) is not None:  # If not, the coordinator makes nothing of it.
+                self.before_touching(timer.group_id)
         if isinstance(timer, SessionTimer):
             facts["member"] = timer.member_id
             facts["client"] = self.clients.get(timer.member_id)
