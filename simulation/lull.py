@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 from attrs import define, field
 
+from client.consumer import Consumer
+from client.group import GroupClient
+from client.partitions import TopicPartition
 from client.settings import ConsumerConfig
+from coordinator.protocol import OffsetCommitRequest
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
 from simulation.consumer_host import ConsumerHost
@@ -146,3 +150,31 @@ def hears_in_time(host: ConsumerHost) -> bool:
     links = [connection.link for connection in host.connections.values()]
     longest_ms = max((link.present_law.longest_ms for link in links), default=0)
     return 2 * longest_ms + config.fetch_max_wait_ms < config.request_timeout_ms
+
+
+def is_all(commit: Message, machine: Consumer, owned: int) -> bool:
+    """Whether a commit of all its positions would say what this one says."""
+    request, state_of = commit.request, machine.calls.subscriptions.state_or_none
+    assert isinstance(request, OffsetCommitRequest)
+    said = 0
+    for topic in request.topics:
+        for each in topic.partitions:
+            state = state_of(TopicPartition(topic.name, each.partition_index))
+            position = None if state is None else state.position
+            if position is None or position.offset != each.committed_offset:
+                return False
+            said += 1
+    return said == owned
+
+
+def is_latest(beat: Message, group: GroupClient, machine: Consumer) -> bool:
+    """Whether the next beat is due an interval after this one."""
+    now_ms, interval_ms = machine.clock.now_ms, machine.config.heartbeat_interval_ms
+    due_ms = now_ms + group.membership.heartbeat.time_to_next_ms(now_ms)
+    return due_ms == beat.sent_ms + interval_ms
+
+
+def refresh_due_ms(machine: Consumer) -> int:
+    """When the next look at metadata is due."""
+    metadata = machine.calls.metadata
+    return metadata.last_successful_refresh_ms + metadata.metadata_max_age_ms

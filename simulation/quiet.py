@@ -18,9 +18,8 @@ from attrs import define, field
 from client.consumer import Consumer
 from client.group import GroupClient
 from client.messages import FetchRequest, MetadataRequest
-from client.partitions import TopicPartition
 from client.states import MemberState
-from coordinator.protocol import OffsetCommitRequest
+from coordinator.group import Group
 from coordinator.states import STABLE
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
@@ -35,15 +34,21 @@ from simulation.lull import (
     due_before,
     has_time_between,
     hears_in_time,
+    is_all,
+    is_latest,
     latency_in,
     latency_out,
     played,
+    refresh_due_ms,
     times_from,
     times_until,
 )
 from simulation.network import Connection, Message
 from simulation.stage import Stage
 
+#: A lull that lasts fewer beats costs more than to play them; and for so many a group must have
+#: been stable before a member that had such a short one falls into the next.
+_LAPS_TO_PAY = 4
 #: So many beats back we look for a clean moment before we play the whole lull.
 _LAPS_MAX = 200
 _STABLE_MEMBER = MemberState.STABLE
@@ -56,6 +61,8 @@ class Lulls:
     stage: Stage
     _lulls: dict[str, Lull] = field(factory=dict, init=False)
     _by_group: dict[str, dict[str, None]] = field(factory=dict, init=False)
+    #: The members whose last lull was too short, and until when they need not be asked again.
+    _restless: dict[str, int] = field(factory=dict, init=False)
     _is_waking: bool = field(default=False, init=False)
 
     # --- falling into it ---
@@ -63,7 +70,11 @@ class Lulls:
     def after_step(self, host: ConsumerHost) -> None:
         """See whether a consumer that has just heard of a repetition can be left alone from now."""
         beat = host.last_beat
-        lull = None if self._is_waking or beat is None else self._lull_of(host, beat)
+        if self._is_waking or beat is None:
+            return
+        if self.stage.kernel.now_ms < self._restless.get(host.name, 0):
+            return
+        lull = self._lull_of(host, beat)
         if lull is None:
             return
         self._lulls[host.name] = lull
@@ -83,7 +94,7 @@ class Lulls:
         """
         machine, connection, commit = host.machine, beat.connection, host.last_repeat
         group = None if machine is None else machine.calls.group
-        if machine is None or group is None:
+        if machine is None or group is None or group.membership.rejoin_needed:
             return None
         is_auto_commit, generation = group.commits.is_auto_commit, group.membership.generation
         owned = machine.calls.subscriptions.assigned_partitions
@@ -95,7 +106,7 @@ class Lulls:
         if not self._is_settled(host, group, broker) or not _is_blocked(host, machine, connection):
             return None
         if commit is not None and not (
-            _is_all(commit, machine, len(owned)) and broker.is_committed(commit.request)
+            is_all(commit, machine, len(owned)) and broker.is_committed(commit.request)
         ):
             return None  # The next commit is news: of this member's own, or to somebody else's.
         round_trip_ms = 2 * connection.link.present_law.longest_ms
@@ -103,7 +114,7 @@ class Lulls:
         if not (
             has_time_between(host.role.config, round_trip_ms)
             and hears_in_time(host)
-            and _is_latest(beat, group, machine)
+            and is_latest(beat, group, machine)
             and self._is_wire_empty(host, machine, beat)
             and self._knows_the_cluster(host, machine, group)
         ):
@@ -118,13 +129,13 @@ class Lulls:
             commit=commit,
             commit_at_ms=group.commits.auto_commit_timer.deadline_ms,
             commit_interval_ms=host.role.config.auto_commit_interval_ms if is_auto_commit else 0,
-            refresh_at_ms=_refresh_due_ms(machine),
+            refresh_at_ms=refresh_due_ms(machine),
             timer=SessionTimer(host.role.group, generation.member_id),
         )
 
     def _is_settled(self, host: ConsumerHost, group: GroupClient, broker: Broker) -> bool:
         membership, name = group.membership, host.role.group
-        if membership.state is not _STABLE_MEMBER or membership.rejoin_needed or not broker.is_up:
+        if membership.state is not _STABLE_MEMBER or not broker.is_up:
             return False
         stage = self.stage
         shard = stage.shard_of(name)
@@ -139,7 +150,20 @@ class Lulls:
             and membership.generation.member_id in found.members
             and not group.rebalancing.is_rejoin_needed_or_pending()
             and not stage.trouble.of(shard)
+            and self._is_worth_it(host, found)
         )
+
+    def _is_worth_it(self, host: ConsumerHost, group: Group) -> bool:
+        """Whether a lull may be expected to last; after a short one the group must show it first.
+
+        While a deployment rolls, a group is stable for a few beats only, again and again.
+        """
+        if host.name not in self._restless:
+            return True
+        interval_ms = host.role.config.heartbeat_interval_ms
+        from_ms = (group.state_since_ms or 0) + _LAPS_TO_PAY * interval_ms
+        self._restless[host.name] = from_ms
+        return self.stage.kernel.now_ms >= from_ms
 
     def _is_wire_empty(self, host: ConsumerHost, machine: Consumer, beat: Message) -> bool:
         """Whether nothing is under way but fetches that go round idly, on links that are clear."""
@@ -217,6 +241,11 @@ class Lulls:
             del self._by_group[lull.host.role.group][client]
             if lull.end is not None:
                 self.stage.kernel.cancel(lull.end)
+            lasted_ms = self.stage.kernel.now_ms - lull.beat.sent_ms
+            if lasted_ms < _LAPS_TO_PAY * lull.interval_ms:
+                self._restless.setdefault(client, 0)
+            else:
+                self._restless.pop(client, None)
             resumed.append((self._resume(lull), lull.host))
         was_waking, self._is_waking = self._is_waking, True
         try:
@@ -445,21 +474,6 @@ class Lulls:
         metadata.update(self.stage.cluster.metadata(request), version, refresh.heard_ms)
 
 
-def _is_all(commit: Message, machine: Consumer, owned: int) -> bool:
-    """Whether a commit of all its positions would say what this one says."""
-    request, state_of = commit.request, machine.calls.subscriptions.state_or_none
-    assert isinstance(request, OffsetCommitRequest)
-    said = 0
-    for topic in request.topics:
-        for each in topic.partitions:
-            state = state_of(TopicPartition(topic.name, each.partition_index))
-            position = None if state is None else state.position
-            if position is None or position.offset != each.committed_offset:
-                return False
-            said += 1
-    return said == owned
-
-
 def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -> bool:
     """Whether the application waits in a poll of which it hears only when there are records.
 
@@ -474,24 +488,12 @@ def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -
     )
 
 
-def _is_latest(beat: Message, group: GroupClient, machine: Consumer) -> bool:
-    """Whether the next beat is due an interval after this one."""
-    now_ms, interval_ms = machine.clock.now_ms, machine.config.heartbeat_interval_ms
-    due_ms = now_ms + group.membership.heartbeat.time_to_next_ms(now_ms)
-    return due_ms == beat.sent_ms + interval_ms
-
-
 def _has_a_broker_to_ask(host: ConsumerHost) -> bool:
     """Whether metadata can be asked for without opening a connection."""
     assert host.machine is not None
     network = host.machine.calls.client.network
     node = network.least_loaded_node(host.machine.clock.now_ms)
     return node is not None and node.connection in host.connections
-
-
-def _refresh_due_ms(machine: Consumer) -> int:
-    metadata = machine.calls.metadata
-    return metadata.last_successful_refresh_ms + metadata.metadata_max_age_ms
 
 
 def _first_two(told: tuple[int, int, Message]) -> tuple[int, int]:
