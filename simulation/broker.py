@@ -34,7 +34,6 @@ from coordinator.timers import (
     JoinTimer,
     SessionTimer,
     SetTimer,
-    SyncTimer,
     Timer,
     TimerChange,
     WriteTimer,
@@ -172,9 +171,9 @@ class Broker:
         outcome = self.machine.on_request(request, now_ms)
         writes, replies, timers, events = outcome
         if not (writes or events) and len(replies) == 1 and replies[0][0] == request.request_id:
-            self._reply(message, replies[0][1], cause)
             if timers:
                 self.timers.set(timers, cause, now_ms)
+            self._reply(message, replies[0][1], cause)
             return
         self._open[request.request_id] = message
         self.carry_out(outcome, cause, message)
@@ -210,11 +209,11 @@ class Broker:
             return False
         response, (timer, at_ms) = beaten
         cause = self.recorder.fold(message.connection.link.client, message.set_by)
+        self.timers.set_one(timer, at_ms, cause, now_ms)
         if response.error_code is _NONE:
             self.network.reply(message, response, None)
         else:
             self._reply(message, response, cause)
-        self.timers.set_one(timer, at_ms, cause, now_ms)
         return True
 
     def _commit_at_once(self, message: Message) -> bool:
@@ -299,19 +298,22 @@ class Broker:
     # --- outcomes ---
 
     def carry_out(self, outcome: Outcome, cause: Cause, message: Message | None = None) -> None:
-        """Tell, answer, wait; then append, for the log's word is a step of its own."""
+        """Tell, wait, answer; then append, for the log's word is a step of its own.
+
+        An answer lets the next request of its connection in, which may undo what was to wait.
+        """
         writes, replies, timers, events = outcome
         if events:
             is_repeat = message is not None and message.is_repeat
             for event in events:
                 if not (is_repeat and event.kind is _COMMITTED):
                     self._tell(event, cause, message, timers)
+        if timers:
+            self.timers.set(timers, cause, self.kernel.now_ms)
         for request_id, response in replies:
             answered = self._open.pop(request_id, None)
             if answered is not None:
                 self._reply(answered, response, cause)
-        if timers:
-            self.timers.set(timers, cause, self.kernel.now_ms)
         for write in writes:
             self._append(write, cause, message)
 
@@ -432,14 +434,10 @@ class Broker:
 
     def restore_timer(self, timer: SessionTimer) -> None:
         """Let a timer that was forgotten wake somebody again."""
-        armed = self._armed(timer)
+        slot = self.machine.slots.get(self.machine.shard_of(timer.group_id))
+        armed = None if slot is None or slot.shard is None else slot.shard.timers.get(timer)
         if armed is not None:
             self.timers.restore(armed)
-
-    def _armed(self, timer: SessionTimer | JoinTimer | SyncTimer) -> SetTimer | None:
-        """A timer of a group as the coordinator has set it, if it has not taken it back."""
-        slot = self.machine.slots.get(self.machine.shard_of(timer.group_id))
-        return None if slot is None or slot.shard is None else slot.shard.timers.get(timer)
 
     def _fire(self, timer: Timer, setting: Setting) -> None:
         now_ms = self.kernel.now_ms
@@ -459,8 +457,7 @@ class Broker:
             facts["topic"], facts["partition"] = OFFSETS_TOPIC, timer.shard
         else:
             facts["group"] = timer.group_id
-            if self._armed(timer) is not None:  # If not, the coordinator makes nothing of it.
-                self.before_touching(timer.group_id)
+            self.before_touching(timer.group_id)
         if isinstance(timer, SessionTimer):
             facts["member"] = timer.member_id
             facts["client"] = self.clients.get(timer.member_id)

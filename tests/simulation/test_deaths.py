@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from client.calls import AsyncConsumer
@@ -42,3 +44,22 @@ def test_a_group_detects_an_application_that_returned_without_closing_by_its_ses
 @pytest.mark.parametrize("instance", [None, "one"], ids=["dynamic", "static"])
 def test_an_application_that_closes_its_consumer_does_not_die(instance: str | None):
     assert deaths_of(closes=True, instance=instance).deaths == ()
+
+
+def test_no_session_ends_of_a_member_that_has_left():
+    # An answer lets the LeaveGroup in that waits behind it on its connection: what the answered
+    # request has set may not outlive what the leave has cancelled.
+    sim = Simulation(seed=0)
+    sim.topic("orders", partitions=4)
+    settings = {"partition.assignment.strategy": "cooperative-sticky"}
+    sim.consumers("checkout", "ada", "bea", topics=["orders"], settings=settings)
+    sim.run_until_stable("checkout")
+    at_ms = sim.now_ms + 20_000
+    for name in ("ada", "bea"):
+        sim.at(at_ms, partial(sim.stop, name))
+        sim.at(at_ms + 10_000, partial(sim.restart, name))
+        at_ms += 15_000
+
+    sim.run_for("2m")
+
+    assert [row for row in sim.events if (row.kind, row.detail) == ("timer_fired", "session")] == []

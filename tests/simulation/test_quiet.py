@@ -10,7 +10,6 @@ from attrs import evolve
 
 from client.applications import CommitMode
 from client.consumer import UnknownRequest
-from coordinator.timers import SessionTimer
 from simulation.broker import Broker
 from simulation.campaign import Campaign, differ_of, rows_of
 from simulation.chance import Law
@@ -230,24 +229,6 @@ def test_after_a_short_lull_the_next_waits_until_the_group_has_been_stable_for_a
 
     assert asleep == [True, False]
     assert "member-1" in sim.stage.asleep
-
-
-def test_a_timer_that_the_coordinator_took_back_wakes_nobody():
-    sim = a_quiet_group(2)
-    sim.run_for("1m")
-    (broker,) = [each for each in sim.stage.brokers.values() if "g" in groups_of(each)]
-    everybody = set(sim.stage.asleep)
-    set_ms = sim.now_ms
-
-    broker.timers.set_one(SessionTimer("g", "nobody"), set_ms + 10, None, set_ms)
-    sim.run_for("1s")
-
-    assert set(sim.stage.asleep) == everybody
-
-
-def groups_of(broker: Broker) -> set[str]:
-    shards = [slot.shard for slot in broker.machine.slots.values() if slot.shard is not None]
-    return {group for shard in shards for group in shard.groups}
 
 
 def test_played_out_every_beat_is_an_event():
