@@ -191,7 +191,8 @@ class Consumer:
     def _advance(self, now_ms: int) -> None:
         if now_ms < self.clock.now_ms:
             raise ValueError(f"now_ms must not be before {self.clock.now_ms}, not {now_ms}")
-        self.write_down()
+        if self._rest is not None and self._rest.steps:
+            self._rest.write_down()
         self.has_rested = False
         self.threads.advance(now_ms)
 

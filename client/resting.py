@@ -76,7 +76,7 @@ class Rest:
     _interval_ms: int = field(default=0, init=False)
     _timeout_ms: int = field(default=0, init=False)
     #: How many steps are not written down, when the last was made, a heartbeat sent and answered.
-    _steps: int = field(default=0, init=False)
+    steps: int = field(default=0, init=False)
     _stepped_ms: int = field(default=0, init=False)
     _beat_sent_ms: int | None = field(default=None, init=False)
     _beat_heard_ms: int | None = field(default=None, init=False)
@@ -112,10 +112,16 @@ class Rest:
         wait = threads.application_wait
         if wait is None or not threads.clock.now_ms <= now_ms < wait.deadline_ms:
             return False
-        if now_ms >= threads.calm_until_ms and not self._is_calm(wait, now_ms):
+        if type(reply) is HeartbeatResponse:
+            is_good = reply.error_code is _NONE
+        else:
+            is_good = type(reply) is FetchResponse or (
+                type(reply) is OffsetCommitResponse and self._commit is not None
+            )
+        if not is_good or (now_ms >= threads.calm_until_ms and not self._is_calm(wait, now_ms)):
             return False
         if type(reply) is HeartbeatResponse:
-            is_taken = reply.error_code is _NONE and self._hear_beat(connection, to, now_ms)
+            is_taken = self._hear_beat(connection, to, now_ms)
         elif type(reply) is FetchResponse:
             is_taken = self._hear_records(connection, reply, to, now_ms)
         else:
@@ -126,10 +132,10 @@ class Rest:
 
     def write_down(self) -> None:
         """Leave everything as the passes would have left it that were not made."""
-        steps = self._steps
+        steps = self.steps
         if not steps:
             return
-        self._steps = 0
+        self.steps = 0
         client, threads, turns = self.polling.client, self.threads, self._turns
         heartbeat = self.group.membership.heartbeat
         assert turns is not None
@@ -354,7 +360,7 @@ class Rest:
 
     def _wait_on(self, wait: Wait, now_ms: int) -> None:
         """Go on waiting as after a pass and a look round that find nothing more to do."""
-        self._steps += 1
+        self.steps += 1
         self._stepped_ms = self.threads.clock.now_ms = now_ms
         if self._turn_at_ms <= now_ms:
             self._turn_at_ms = now_ms + self._backoff_ms

@@ -228,8 +228,8 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/resting.py",
-        line="is_taken = reply.error_code is _NONE and self._hear_beat(connection, to, now_ms)",
-        faulty="is_taken = self._hear_beat(connection, to, now_ms)",
+        line="is_good = reply.error_code is _NONE",
+        faulty="is_good = True",
         says="A consumer at rest takes every answer to a heartbeat for a good one.",
     ),
     Fault(
