@@ -68,11 +68,10 @@ SYNC_ACTIONS: Mapping[ErrorCode, Action] = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED:   _FAIL,
 }
 
-#: Heartbeat. REBALANCE_IN_PROGRESS makes a stable member rejoin; in other states it is ignored.
+#: Heartbeat. REBALANCE_IN_PROGRESS makes a stable member rejoin; else it is as good as any answer.
 HEARTBEAT_ACTIONS: Mapping[ErrorCode, Action] = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE:    _LOSE_COORDINATOR,
     ErrorCode.NOT_COORDINATOR:              _LOSE_COORDINATOR,
-    ErrorCode.REBALANCE_IN_PROGRESS:        _FAIL,
     ErrorCode.ILLEGAL_GENERATION:           Action(reset=Reset.GENERATION, ignored_if_stale=True),
     ErrorCode.UNKNOWN_MEMBER_ID:            Action(reset=Reset.MEMBER_ID, ignored_if_stale=True),
     ErrorCode.FENCED_INSTANCE_ID:           Action(reset=Reset.MEMBER_ID, ignored_if_stale=True),

@@ -120,7 +120,7 @@ class Consumer:
         """Time has passed."""
         if self._rest is not None and (told := self._rest.look(now_ms)) is not None:
             self.has_rested = True
-            return told or self._taken()
+            return (*self._taken(), *told) if self._told else told
         self._advance(now_ms)
         return self._settled()
 

@@ -47,11 +47,11 @@ def encode_subscription(subscription: Subscription, version: int = _NEWEST) -> b
     version = _known(version)
     fields = [
         int16_field(version),
-        _topics_field(subscription.topics),
+        _topics_field(tuple(subscription.topics)),
         bytes_field(subscription.user_data),
     ]
     if version >= _WITH_OWNED_PARTITIONS:
-        fields.append(_owned_field(subscription.owned_partitions))
+        fields.append(_owned_field(tuple(subscription.owned_partitions)))
     if version >= _WITH_GENERATION:
         fields.append(int32_field(max(subscription.generation_id, UNKNOWN_GENERATION)))
     if version >= _WITH_RACK:

@@ -357,10 +357,6 @@ class NetworkClient:
             and len(self._in_flight.get(connection, ())) < MAX_IN_FLIGHT_PER_CONNECTION
         )
 
-    def has_room(self, connection: str) -> bool:
-        """Whether a connection carries fewer unanswered requests than it may."""
-        return len(self._in_flight.get(connection, ())) < MAX_IN_FLIGHT_PER_CONNECTION
-
     def _connect(self, node: BrokerNode, now_ms: int) -> None:
         connection = node.connection
         self.states.connecting(connection, now_ms, node.host)

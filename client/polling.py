@@ -283,7 +283,9 @@ class PollLoop:
             or not timer.current_ms == self.clock.now_ms < timer.deadline_ms
             or states.backs_off_until_ms > timer.current_ms
             or self.subscriptions.has_read_from_followers
-            or not (group.awaits_join() and self.fetcher.buffer.is_empty)
+            or self.config.retry_backoff_ms == 0  # Then a poll makes one pass after the other.
+            or not self.fetcher.buffer.is_empty
+            or not group.awaits_join()
         ):
             return 0
         whole_ms = self.client.idle_until_ms(timer.current_ms) - timer.start_ms

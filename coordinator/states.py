@@ -95,7 +95,7 @@ class Rejoin(Enum):
     REBALANCE = "parked; a rebalance starts"
     CURRENT_GENERATION = "the current generation, at once"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # looked up for every join
 
 
 #: A known member joins again with the protocols it had: as the leader, as a follower.

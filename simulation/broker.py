@@ -160,11 +160,15 @@ class Broker:
             self.before_touching(message.facts.get("group") or "")
         if message.is_repeat and not self.is_committed(request):
             message.is_repeat = False  # Another commit overtook it, so now it is news.
+        self._show_cluster()
+        if kind != "OffsetCommit" or not self._commit_at_once(message):
+            self._ask_coordinator(message, now_ms)
+
+    def _show_cluster(self) -> None:
+        """Let the coordinator see the cluster as it is now."""
         if self._version != self.cluster.version:
             self._version = self.cluster.version
             self.machine.view = self.cluster.view()
-        if kind != "OffsetCommit" or not self._commit_at_once(message):
-            self._ask_coordinator(message, now_ms)
 
     def _ask_coordinator(self, message: Message, now_ms: int) -> None:
         request, cause = message.request, self._cause_of(message)
@@ -204,6 +208,7 @@ class Broker:
         """Answer a heartbeat in one step, if that is all there is to it; whether it was."""
         request = message.request
         assert isinstance(request, HeartbeatRequest)
+        self._show_cluster()
         beaten = self.machine.beat_at_once(request, now_ms)
         if beaten is None:
             return False

@@ -15,11 +15,9 @@ from attrs import define, field
 from client.messages import FetchRequest
 from simulation.cluster import SimulatedCluster, TopicPartition
 from simulation.data_answers import RECORD_BYTES
-from simulation.kernel import Kernel, Rank, WakeUp
+from simulation.kernel import FAR_MS, Kernel, Rank, WakeUp
 from simulation.network import Connection, Message, Network
 
-#: Later than any request can time out.
-FAR_MS = 1 << 60
 _LOG = Rank.LOG
 
 
@@ -47,11 +45,6 @@ class IdleFetch:
     def name(self) -> str:
         """The connection that it waits on."""
         return self.connection.label
-
-    @property
-    def look(self) -> WakeUp | None:
-        """The turn in which it is looked at, if there is one."""
-        return self.wakes
 
     def wake(self) -> None:
         """It is looked at."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from operator import itemgetter
 
 from attrs import define, field
 
@@ -103,7 +104,7 @@ class Lulls:
         elif commit is None or commit.facts.get("generation") != generation.generation_id:
             return None
         broker = self.stage.brokers[connection.link.broker]
-        if not self._is_settled(host, group, broker) or not _is_blocked(host, machine, connection):
+        if not _is_blocked(host, machine, connection) or not self._is_settled(host, group, broker):
             return None
         if commit is not None and not (
             is_all(commit, machine, len(owned)) and broker.is_committed(commit.request)
@@ -134,6 +135,7 @@ class Lulls:
         )
 
     def _is_settled(self, host: ConsumerHost, group: GroupClient, broker: Broker) -> bool:
+        """Asked of who is blocked: who asks if a rejoin is needed makes it so, of other topics."""
         membership, name = group.membership, host.role.group
         if membership.state is not _STABLE_MEMBER or not broker.is_up:
             return False
@@ -180,7 +182,7 @@ class Lulls:
                 return False
             if idle.is_real:
                 return False
-            if idle.look is not None and idle.look[0] <= self.stage.kernel.now_ms + WAIT_MS_MAX:
+            if idle.wakes is not None and idle.wakes[0] <= self.stage.kernel.now_ms + WAIT_MS_MAX:
                 return False
             fetched.update((each.topic, each.partition) for each in idle.message.wanted)
         # What is not being fetched will be, once its broker can be reached again.
@@ -414,7 +416,7 @@ class Lulls:
         told = [(jump.last_beat.handled_ms, 0, lull.beat)]
         if jump.last_commit is not None and lull.commit is not None:
             told.append((jump.last_commit.handled_ms, 1, lull.commit))
-        for handled_ms, _, message in sorted(told, key=_first_two):
+        for handled_ms, _, message in sorted(told, key=itemgetter(0, 1)):
             cause = lull.fold_at(handled_ms)
             if cause is None:
                 cause = self.stage.recorder.fold(lull.host.name, lull.host.cause)
@@ -494,7 +496,3 @@ def _has_a_broker_to_ask(host: ConsumerHost) -> bool:
     network = host.machine.calls.client.network
     node = network.least_loaded_node(host.machine.clock.now_ms)
     return node is not None and node.connection in host.connections
-
-
-def _first_two(told: tuple[int, int, Message]) -> tuple[int, int]:
-    return told[0], told[1]

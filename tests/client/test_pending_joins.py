@@ -100,3 +100,9 @@ def test_polls_that_do_not_wait_do_not_wait_for_a_join():
     talk = a_joining(timeout_ms=0)
 
     assert talk.consumer.next_wakeup_ms == 3_001
+
+
+def test_without_a_back_off_every_poll_that_waits_for_a_join_is_played():
+    talk = a_joining(**{"retry.backoff.ms": 0})
+
+    assert talk.consumer.next_wakeup_ms == 3_500

@@ -1,10 +1,12 @@
-"""A plain commit that is taken in one go comes to what the handlers and the log's word come to."""
+"""A plain heartbeat or commit that is taken in one go comes to what the handlers come to."""
 
 from __future__ import annotations
 
 import pytest
 
+from coordinator import GroupCoordinator
 from coordinator.cluster import ClusterView, Topic
+from coordinator.protocol import HeartbeatRequest
 from tests.support.builders import a_broker, a_stable_group, begin_a_write
 from tests.support.verbs import an_offset, commit_of
 
@@ -95,3 +97,27 @@ def test_a_stored_position_has_the_id_of_its_topic():
     (record,) = broker.machine.commit_at_once(commit_of(ada), broker.now_ms).records
 
     assert record.value.topic_id == "id of t"
+
+
+@pytest.mark.parametrize("is_rebalancing", [False, True])
+def test_a_plain_heartbeat_is_the_same_by_both_ways(is_rebalancing, monkeypatch):
+    broker, ada, bea = a_broker_with_a_commit()
+    if is_rebalancing:
+        broker.joins(bea)
+    twin = broker.copy()
+    beat = HeartbeatRequest(group_id="g", member_id=ada.member_id, generation_id=ada.generation_id)
+
+    at_once = broker.machine.beat_at_once(beat, broker.now_ms + 5)
+    monkeypatch.setattr(GroupCoordinator, "beat_at_once", lambda *_: None)
+    by_handlers = twin.machine.on_request(beat, twin.now_ms + 5)
+
+    assert [reply.response for reply in by_handlers.replies] == [at_once.response]
+    assert by_handlers.timers == (at_once.session,)
+    assert broker.machine.snapshot() == twin.machine.snapshot()
+
+
+def test_a_heartbeat_waits_with_everybody_else_while_a_write_is_under_way():
+    broker, ada, _ = a_broker_with_a_commit()
+    begin_a_write(broker)
+
+    assert broker.beats(ada).is_open

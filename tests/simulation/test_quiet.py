@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 
 from client.applications import CommitMode
+from client.calls import AsyncConsumer
 from client.consumer import UnknownRequest
 from simulation.broker import Broker
 from simulation.campaign import Campaign, differ_of, rows_of
@@ -422,3 +423,27 @@ def differs(world: World) -> bool:
         return rows_of(world, "skip") != rows_of(world, "play")
     except (AssertionError, ValueError, KeyError, UnknownRequest):
         return True  # It broke down, which is a way to be noticed.
+
+
+async def thinks_again(consumer: AsyncConsumer) -> None:
+    """Wants another topic for a while, and polls only when it wants the first alone again."""
+    consumer.subscribe(["orders"])
+    for _ in range(20):
+        await consumer.poll(500)
+    consumer.subscribe(["orders", "late"])
+    await consumer.sleep(10_000)
+    consumer.subscribe(["orders"])
+    while True:
+        await consumer.poll(500)
+
+
+@pytest.mark.parametrize("quiet", ["skip", "play"])
+def test_nobody_rejoins_for_topics_that_were_wanted_only_between_two_polls(quiet):
+    sim = Simulation(seed=1, quiet=quiet)
+    sim.topic("orders", partitions=2)
+    sim.topic("late")
+    sim.consumer("ada", group="g", app=thinks_again, settings={"enable.auto.commit": False})
+
+    sim.run_for("40s")
+
+    assert len(sim.rebalances("g")) == 1
