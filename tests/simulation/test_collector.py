@@ -41,6 +41,17 @@ def test_after_a_run_the_collector_is_set_as_before(thresholds):
     assert gc.get_threshold() == (700, 10, 10)
 
 
+def test_nothing_is_put_off_for_longer_than_a_run(thresholds):
+    thresholds(700, 10, 10)
+    sim = Simulation()
+    kept: list[list[int]] = []
+    sim.at("1s", lambda: kept.extend([] for _ in range(5_000)))
+
+    sim.run_for("2s")
+
+    assert gc.get_count()[1] == 0
+
+
 def test_a_run_that_fails_sets_the_collector_back(thresholds):
     thresholds(700, 10, 10)
     sim = Simulation()
