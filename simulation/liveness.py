@@ -144,6 +144,9 @@ class Liveness(Checker):
     _changed: dict[str, int] = field(factory=dict)
     _assigned: dict[str, int] = field(factory=dict)
     _returned: dict[str, int] = field(factory=dict)
+    #: When that assignment was, and when a topic last got partitions.
+    _assigned_ms: dict[str, int] = field(factory=dict)
+    _grown_ms: dict[str, int] = field(factory=dict)
     #: The partitions of each topic that this leader found when it was back.
     _known: dict[str, dict[str, int]] = field(factory=dict)
     #: The row of the latest return of a static member to each cooperative group.
@@ -223,6 +226,8 @@ class Liveness(Checker):
         if kind in (WorldEventKind.TOPIC_CREATED, WorldEventKind.PARTITIONS_ADDED):
             self._partitions[row.topic or ""] = row.count or 0
             self._changed[row.topic or ""] = row.seq
+            if kind is WorldEventKind.PARTITIONS_ADDED:
+                self._grown_ms[row.topic or ""] = row.at_ms
         elif kind is WorldEventKind.TOPIC_DELETED:
             self._partitions.pop(row.topic or "", None)
         elif kind is WorldEventKind.CONSUMER_STARTED:
@@ -239,6 +244,7 @@ class Liveness(Checker):
 
     def _on_assignment(self, row: Row) -> None:
         self._assigned[row.group or ""] = row.seq
+        self._assigned_ms[row.group or ""] = row.at_ms
 
     def _on_leader(self, row: Row) -> None:
         self._leaders[row.group or ""] = row.member or ""
@@ -318,13 +324,18 @@ class Liveness(Checker):
     def _is_old_news(self, group: str, topic: str) -> bool:
         """Whether, by Kafka's own rules, nobody has a reason to assign this topic again.
 
-        A static leader that comes back takes the topic as it finds it for what it has assigned. And
-        a static member that dies in the first round of a cooperative rebalance and comes back does
+        A static leader that comes back takes the topic as it finds it for what it has assigned; it
+        may not have heard of a change then, though that was earlier, until its metadata was old. A
+        static member that dies in the first round of a cooperative rebalance and comes back does
         not ask for the second, in which what it had to give up would have found its owner.
         """
         assigned, returned = self._assigned.get(group, 0), self._returned.get(group, 0)
         is_as_found = self._known.get(group, {}).get(topic) == self._partitions[topic]
-        is_taken_for_done = assigned < min(self._changed[topic], returned) and is_as_found
+        is_news = assigned < self._changed[topic]
+        if topic in self._grown_ms:
+            heard_ms = self._grown_ms[topic] + self.patience.metadata_max_age_ms
+            is_news = is_news or self._assigned_ms.get(group, 0) <= heard_ms
+        is_taken_for_done = is_news and assigned < returned and is_as_found
         return is_taken_for_done or assigned < self._resumed.get(group, 0)
 
 

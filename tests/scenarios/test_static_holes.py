@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from simulation.campaign import fail_of
 from simulation.checkers import check
 from simulation.events import Row
-from simulation.world import Simulation
+from simulation.ghosts import GhostPlan
+from simulation.world import Fault, Simulation
+from simulation.world_plans import Act, ConsumerPlan, TopicPlan, World
 
 
 def of_kind(sim: Simulation, *kinds: str) -> list[Row]:
@@ -124,3 +127,35 @@ def test_what_was_to_be_given_up_finds_an_owner_with_the_next_rebalance():
         owners[row.partition] = row.client if row.kind == "partition_assigned" else None
     assert set(owners) == {0, 1, 2, 3}
     assert None not in owners.values()
+
+
+def test_partitions_that_a_static_leader_had_not_heard_of_yet_when_it_died_are_overlooked_too():
+    # They are added, then bea leads an assignment by metadata from before, dies and is back.
+    world = World(
+        seed=900647,
+        brokers=1,
+        topics=(TopicPlan(name="orders", partitions=1), TopicPlan(name="refunds", partitions=1)),
+        consumers=(
+            ConsumerPlan(name="ada", group="checkout", topics=("orders", "refunds")),
+            ConsumerPlan(
+                name="bea",
+                group="checkout",
+                topics=("orders", "refunds"),
+                is_static=True,
+                starts_at_ms=6_115,
+            ),
+        ),
+        ghosts=(
+            GhostPlan(
+                name="ghost0",
+                group="checkout",
+                topic="orders",
+                steps=((35_227, "kick"),),
+                protocols=("roundrobin",),
+            ),
+        ),
+        faults=(Fault(verb="crash", target="bea", at=38_789, lasts=1),),
+        acts=(Act(at_ms=32_694, verb="add_partitions", args=("refunds", 9)),),
+    )
+
+    assert fail_of(world) is None
