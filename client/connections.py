@@ -285,10 +285,6 @@ class Channels:
             channel.state = ChannelState.CUT
             self.news += 1
 
-    def has_events(self) -> bool:
-        """Whether a wait would end at once."""
-        return self.is_woken or self.news > 0
-
     def receive(self) -> Received | None:
         """Take what there is: from each connection one reply, or the news that it is gone."""
         self.is_woken = False

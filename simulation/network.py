@@ -363,18 +363,9 @@ class Network:
 
     def reply(self, message: Message, response: object, replied: int | None) -> None:
         """Put an answer on the wire; the next request of the connection is handled at once."""
-        connection, kernel = message.connection, self.kernel
+        connection = message.connection
         message.response, message.replied = response, replied
-        link, now_ms = connection.link, kernel.now_ms
-        # `_turn_home` once more, without the call.
-        law = link.present_law if link.extra_ms else link.law
-        at_ms = now_ms + law.drawn(connection.streams[1], now_ms)
-        if at_ms < connection.last_homecoming_ms:
-            at_ms = connection.last_homecoming_ms
-        connection.last_homecoming_ms = at_ms
-        self._sent = sent = self._sent + 1
-        turn = (at_ms, _REPLY, link.client, connection.name, sent, self._bring_home, message)
-        kernel.carry(turn)
+        self.kernel.carry((*self._turn_home(connection), self._bring_home, message))
         if connection.waiting:
             self.let_next_in(connection)
         else:
