@@ -64,6 +64,8 @@ class Consumer:
                 tell=self.tell,
             )
         )
+        #: Its heartbeats while they are all that happens; a host may let them leave by themselves.
+        self.pulse = self.threads.pulse
         self._rest: Rest | None = None
         if self.calls.group is not None:
             self._rest = Rest(
@@ -87,7 +89,7 @@ class Consumer:
         """
         if self._rest is not None and self._rest.hear(connection, reply, to, now_ms):
             self.has_rested = True
-            return self._taken()
+            return self._taken() if self._told else ()
         self._advance(now_ms)
         network = self.calls.client.network
         oldest = network.oldest_unanswered(connection)
@@ -140,6 +142,7 @@ class Consumer:
     def crash(self) -> None:
         """The process dies: no commit, no callback, no farewell. No door may be used any more."""
         self._is_dead = True
+        self.write_down()
         self.threads.end()
 
     # --- what it shows ----------------------------------------------------------------------------
@@ -189,10 +192,9 @@ class Consumer:
     # --- inside -----------------------------------------------------------------------------------
 
     def _advance(self, now_ms: int) -> None:
+        self.write_down()  # The clock, too, may not know of the last heartbeats.
         if now_ms < self.clock.now_ms:
             raise ValueError(f"now_ms must not be before {self.clock.now_ms}, not {now_ms}")
-        if self._rest is not None and self._rest.steps:
-            self._rest.write_down()
         self.has_rested = False
         self.threads.advance(now_ms)
 

@@ -188,8 +188,7 @@ class NetworkClient:
                 overdue_ms = sent_ms + sent.timeout_ms + 1
                 if overdue_ms < self._overdue_from_ms:
                     self._overdue_from_ms = overdue_ms
-                if overdue_ms < self.threads.calm_until_ms:
-                    self.threads.calm_until_ms = overdue_ms
+                self.threads.expect_by(overdue_ms)
 
     # --- doing ------------------------------------------------------------------------------------
 

@@ -41,8 +41,8 @@ class Rest:
     """What a member of a group does while its poll is at rest.
 
     Most steps are heartbeats and their answers. What they change is kept here, and written down
-    where it belongs before anybody else acts or looks (`write_down`); only the clock and the end
-    of the wait are always true.
+    where it belongs before anybody else acts or looks (`write_down`). From one good answer on, as
+    long as nothing else comes, they are the threads' `Pulse`, and not even known here.
     """
 
     threads: Threads
@@ -75,6 +75,8 @@ class Rest:
     _backoff_ms: int = field(default=0, init=False)
     _interval_ms: int = field(default=0, init=False)
     _timeout_ms: int = field(default=0, init=False)
+    #: Whether each heartbeat is over before the next is due, and nothing else is by then.
+    _is_regular: bool = field(default=False, init=False)
     #: How many steps are not written down, when the last was made, a heartbeat sent and answered.
     steps: int = field(default=0, init=False)
     _stepped_ms: int = field(default=0, init=False)
@@ -83,11 +85,21 @@ class Rest:
     #: Whether one of them looked round.
     _has_looked: bool = field(default=False, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        """Be there when a pulse ends."""
+        self.threads.pulse.write_down = self._take_over_pulse
+
     def look(self, now_ms: int) -> tuple[object, ...] | None:
         """Do what is due now, if it is a heartbeat or a commit at most; None if it was more.
 
         What is told of it, unless it was told like everything.
         """
+        pulse = self.threads.pulse
+        beat = pulse.beat(now_ms)
+        if beat is not None:
+            self.threads.clock.now_ms = now_ms
+            return (RequestSent(now_ms, pulse.connection, beat, True, False),)
+        pulse.end()
         wait = self.threads.application_wait
         if wait is None or wait.deadline_ms != now_ms:
             return None
@@ -109,6 +121,13 @@ class Rest:
     def hear(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
         """Take an answer, if it is the good one to what was sent at rest; whether it was."""
         threads = self.threads
+        pulse = threads.pulse
+        if type(reply) is HeartbeatResponse and reply.error_code is _NONE:
+            request = pulse.request if to is None else to
+            if connection == pulse.connection and pulse.hear(request, now_ms):
+                threads.clock.now_ms = now_ms
+                return True
+        pulse.end()
         wait = threads.application_wait
         if wait is None or not threads.clock.now_ms <= now_ms < wait.deadline_ms:
             return False
@@ -128,10 +147,13 @@ class Rest:
             is_taken = self._hear_commit(connection, reply, to, now_ms)
         if is_taken:
             self._wait_on(wait, now_ms)
+            if type(reply) is not FetchResponse:
+                self._start_pulse(wait, now_ms)
         return is_taken
 
     def write_down(self) -> None:
         """Leave everything as the passes would have left it that were not made."""
+        self.threads.pulse.end()
         steps = self.steps
         if not steps:
             return
@@ -157,6 +179,46 @@ class Rest:
             self._has_looked = False
             self.polling.note_look(self._stepped_ms)
         self._put_beat_in_flight()
+
+    # --- the pulse --------------------------------------------------------------------------------
+
+    def _start_pulse(self, wait: Wait, now_ms: int) -> None:
+        """Let heartbeats leave by themselves, if they are regular and alone on their connection."""
+        beat, at_ms, network = self._answered_beat, self._beat_at_ms, self.polling.client.network
+        if (
+            beat is None
+            or not self._is_regular
+            or self._in_flight
+            or network.in_flight_count == 0  # Then the wait is cut into back-offs.
+            or self._turn_at_ms > at_ms
+            or wait.deadline_ms != at_ms
+        ):
+            return
+        pulse = self.threads.pulse
+        pulse.interval_ms, pulse.backoff_ms = self._interval_ms, self._backoff_ms
+        pulse.start(min(self._ends_ms, network.in_time_from(now_ms)), at_ms, beat, self._connection)
+
+    def _take_over_pulse(self) -> None:
+        """Know what has become of its heartbeats, as if each had been a step here."""
+        pulse, wait = self.threads.pulse, self.threads.application_wait
+        sent_ms, heard_ms = pulse.sent_ms, pulse.heard_ms
+        assert sent_ms is not None
+        assert wait is not None
+        pulse.sent_ms = pulse.heard_ms = None
+        self._beat_sent_ms, self._beat_at_ms, wait.deadline_ms = sent_ms, pulse.at_ms, pulse.at_ms
+        self._turn_at_ms = sent_ms + self._backoff_ms
+        if heard_ms is not None:
+            self._beat_heard_ms = heard_ms
+        stepped_ms = sent_ms
+        if pulse.is_out or heard_ms is None:
+            self._beat, self._answered_beat = pulse.request, None
+            self.threads.expect_by(sent_ms + self._timeout_ms + 1)
+        else:
+            stepped_ms = heard_ms
+            if self._turn_at_ms <= heard_ms:
+                self._turn_at_ms = heard_ms + self._backoff_ms
+        self.steps += 1
+        self._stepped_ms = self.threads.clock.now_ms = stepped_ms
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -260,6 +322,9 @@ class Rest:
             config.heartbeat_interval_ms,
             config.request_timeout_ms,
         )
+        self._is_regular = config.retry_backoff_ms <= config.heartbeat_interval_ms < min(
+            config.request_timeout_ms, config.session_timeout_ms, config.max_poll_interval_ms
+        ) and (config.heartbeat_interval_ms <= self._patience_ms)
         self._coordinator = membership.discovery.coordinator
         assert self._coordinator is not None
         self._connection = self._coordinator.connection
@@ -302,9 +367,7 @@ class Rest:
         if beat is None:
             beat = self.group.membership.requests.heartbeat()
         self._beat, self._answered_beat = beat, None
-        overdue_ms = now_ms + self._timeout_ms + 1
-        if overdue_ms < threads.calm_until_ms:
-            threads.calm_until_ms = overdue_ms
+        threads.expect_by(now_ms + self._timeout_ms + 1)
         # A tuple with names, without the call of its class.
         return tuple.__new__(RequestSent, (now_ms, self._connection, beat, True, False))
 
@@ -348,9 +411,7 @@ class Rest:
         network, threads = self.polling.client.network, self.threads
         network.send(request, now_ms)
         network.channels.receive()  # The pass that put it on the wire finds nothing there.
-        overdue_ms = now_ms + request.timeout_ms + 1
-        if overdue_ms < threads.calm_until_ms:
-            threads.calm_until_ms = overdue_ms
+        threads.expect_by(now_ms + request.timeout_ms + 1)
 
     def _take_commit(self, commit: ClientRequest, reply: object) -> None:
         self.polling.client.ended += 1

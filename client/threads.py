@@ -17,6 +17,7 @@ from typing import Any
 
 from attrs import define, field
 
+from client.pulse import Pulse
 from client.timers import LONG_AGO, NEVER, Clock, Wait, WaitKind
 
 #: A coroutine that makes no progress in time is stuck; far beyond what any instant needs.
@@ -83,6 +84,8 @@ class Threads:
     _passes: int = 0
     #: Until when the consumer is at rest (`client.resting`), if nothing disturbs it before.
     calm_until_ms: int = field(default=LONG_AGO, init=False)
+    #: Its heartbeats there, as long as there is nothing else.
+    pulse: Pulse = field(factory=Pulse, init=False)
     #: What a failed heartbeat does besides: like any notification, it gives a turn.
     after_failed_beat: Callable[[], None] = field(init=False)
 
@@ -106,6 +109,8 @@ class Threads:
     @property
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
+        if self.pulse.sent_ms is not None:
+            return self.pulse.at_ms
         wait = self.application_wait
         at_ms = NEVER if wait is None else wait.deadline_ms
         if not self._wait_is_locked or self._application is None:
@@ -128,6 +133,14 @@ class Threads:
     def disturb(self) -> None:
         """Something happens that a consumer at rest knows nothing of."""
         self.calm_until_ms = LONG_AGO
+        self.pulse.end()
+
+    def expect_by(self, at_ms: int) -> None:
+        """Something else than a heartbeat may be due then."""
+        if at_ms < self.calm_until_ms:
+            self.calm_until_ms = at_ms
+        if at_ms < self.pulse.until_ms:
+            self.pulse.until_ms = at_ms
 
     # --- stalls -----------------------------------------------------------------------------------
 
