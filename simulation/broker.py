@@ -21,6 +21,7 @@ from coordinator import (
     GroupState,
     Outcome,
 )
+from coordinator.at_once import Beaten
 from coordinator.outcome import Write
 from coordinator.protocol import (
     HeartbeatRequest,
@@ -145,7 +146,7 @@ class Broker:
         """Begin to handle a request."""
         now_ms, kind, request = self.kernel.now_ms, message.kind, message.request
         message.received_ms = now_ms
-        if kind == "Heartbeat" and not message.is_by_hand and self._beat_at_once(message, now_ms):
+        if kind == "Heartbeat" and not message.is_by_hand and self._take_beat(message, now_ms):
             return
         if kind == "Fetch":
             assert isinstance(request, FetchRequest)
@@ -204,12 +205,17 @@ class Broker:
                     return False
         return True
 
-    def _beat_at_once(self, message: Message, now_ms: int) -> bool:
+    def beat_at_once(self, request: HeartbeatRequest, now_ms: int) -> Beaten | None:
+        """What the coordinator answers to a plain heartbeat; None if it is not one."""
+        if self._version != self.cluster.version:
+            self._show_cluster()
+        return self.machine.beat_at_once(request, now_ms)
+
+    def _take_beat(self, message: Message, now_ms: int) -> bool:
         """Answer a heartbeat in one step, if that is all there is to it; whether it was."""
         request = message.request
         assert isinstance(request, HeartbeatRequest)
-        self._show_cluster()
-        beaten = self.machine.beat_at_once(request, now_ms)
+        beaten = self.beat_at_once(request, now_ms)
         if beaten is None:
             return False
         response, (timer, at_ms) = beaten

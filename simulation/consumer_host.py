@@ -29,7 +29,8 @@ from client.outputs import (
     RequestSent,
 )
 from client.states import MemberState
-from coordinator.protocol import OffsetCommitRequest, Request
+from coordinator.protocol import HeartbeatRequest, OffsetCommitRequest, Request
+from simulation.beats import BeatWay
 from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
 from simulation.errors import SimulationError
@@ -72,6 +73,8 @@ class ConsumerHost(ConsumerBook):
     wakes: WakeUp | None = field(default=None, init=False)
     #: How it deals with what its machine tells; of everything else it makes nothing.
     _ways: dict[type, Callable[[Any], None]] = field(init=False)
+    #: Where its heartbeats go while they are all that happens.
+    _beat_way: BeatWay | None = field(default=None, init=False)
 
     @_ways.default
     def _all_ways(self) -> dict[type, Callable[[Any], None]]:
@@ -194,7 +197,7 @@ class ConsumerHost(ConsumerBook):
         self.connections.clear()
         if self.machine is not None:
             self.machine.crash()
-        self.machine = self.running = None
+        self.machine = self.running = self._beat_way = None
         self.is_paused = False
         self._inbox.clear()
 
@@ -207,8 +210,11 @@ class ConsumerHost(ConsumerBook):
         """Time has passed."""
         self.wakes = None
         machine = self.machine
-        if machine is not None and not self.is_paused:
-            self._let(machine.on_time(self.kernel.now_ms))
+        if machine is None or self.is_paused:
+            return
+        way, now_ms = self._beat_way, self.kernel.now_ms
+        if way is None or not way.leave(now_ms):
+            self._let(machine.on_time(now_ms))
 
     def hear(self, message: Message, response: object, replied: int | None) -> None:
         """An answer arrives."""
@@ -390,6 +396,8 @@ class ConsumerHost(ConsumerBook):
         if kind == "Fetch":
             assert isinstance(request, FetchRequest)
             self._note_fetch(request, message)
+        elif kind == "Heartbeat":
+            self._note_way(message)
         elif kind not in _WITHOUT_ROWS:
             if isinstance(request, OffsetCommitRequest):
                 message.is_repeat = self._is_repeat(request)
@@ -397,6 +405,16 @@ class ConsumerHost(ConsumerBook):
             if not message.is_repeat:
                 self._tell_of(message)
         self.network.send(message)
+
+    def _note_way(self, message: Message) -> None:
+        """The next heartbeats may go as this one goes."""
+        way, connection, machine = self._beat_way, message.connection, self.machine
+        if way is not None and way.connection is connection and way.facts is message.facts:
+            return
+        broker, request = self.network.brokers[connection.link.broker], message.request
+        assert machine is not None
+        assert isinstance(request, HeartbeatRequest)
+        self._beat_way = BeatWay(self, machine.pulse, connection, broker, request, message.facts)
 
     def _speak(self, connection: Connection, request: Request) -> tuple[Facts, str, Facts]:
         """Who it is now, the kind of a request, and what rows of all such over a connection say."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import define, field, frozen
 
@@ -20,7 +20,7 @@ from client.messages import FetchPartition
 from coordinator.protocol import Request
 from simulation.chance import LAN, Law, stream_key
 from simulation.events import Facts
-from simulation.kernel import Kernel, PlainTurn, Rank, Turn
+from simulation.kernel import Kernel, Rank, Turn
 
 _REQUEST, _REPLY = Rank.REQUEST, Rank.REPLY
 
@@ -282,23 +282,41 @@ class Network:
                 self.lost(connection.waiting.popleft(), "the connection is gone")
         self.close(connection)
         hear = partial(connection.peer.hear_reset, connection, cause)
-        self.kernel.at(self._turn_home(connection), partial(self._come_home, connection, hear))
+        self.post_home(connection, partial(self._come_home, connection), hear)
 
     # --- messages ---
 
     def send(self, message: Message) -> None:
         """Put a request on the wire."""
-        connection = message.connection
+        self.post(message.connection, message.sent_ms, self.come, message)
+
+    def post(
+        self, connection: Connection, sent_ms: int, errand: Callable[[Any], None], what: object
+    ) -> None:
+        """Let something be done with what is sent now, when it comes to the broker."""
         link, kernel = connection.link, self.kernel
         law = link.present_law if link.extra_ms else link.law
-        at_ms = kernel.now_ms + law.drawn(connection.streams[0], message.sent_ms)
+        at_ms = kernel.now_ms + law.drawn(connection.streams[0], sent_ms)
         if at_ms < connection.last_arrival_ms:
             at_ms = connection.last_arrival_ms
         connection.last_arrival_ms = at_ms
         self._sent = sent = self._sent + 1
-        kernel.carry((at_ms, _REQUEST, link.client, connection.name, sent, self._come, message))
+        kernel.carry((at_ms, _REQUEST, link.client, connection.name, sent, errand, what))
 
-    def _come(self, message: Message) -> None:
+    def is_free(self, connection: Connection, broker: BrokerSide) -> bool:
+        """Whether the broker would handle at once what comes over a connection, of any kind."""
+        link = connection.link
+        return (
+            connection.handled is None
+            and connection.idle is None
+            and broker.is_up
+            and connection.broker_life == broker.life
+            and not (connection.waiting or connection.kept_out)
+            and not (link.is_silent_to_broker or link.held_kinds)
+        )
+
+    def come(self, message: Message) -> None:
+        """A request comes to the end of its link."""
         connection = message.connection
         link = connection.link
         if connection.kept_out or (
@@ -365,24 +383,28 @@ class Network:
         """Put an answer on the wire; the next request of the connection is handled at once."""
         connection = message.connection
         message.response, message.replied = response, replied
-        self.kernel.carry((*self._turn_home(connection), self._bring_home, message))
+        self.post_home(connection, self.bring_home, message)
         if connection.waiting:
             self.let_next_in(connection)
         else:
             connection.handled = None
 
-    def _turn_home(self, connection: Connection) -> PlainTurn:
-        """When what is sent to a client now arrives there."""
-        link, now_ms = connection.link, self.kernel.now_ms
+    def post_home(
+        self, connection: Connection, errand: Callable[[Any], None], what: object
+    ) -> None:
+        """Let something be done with what is sent now, when it comes to the client."""
+        link, kernel = connection.link, self.kernel
+        now_ms = kernel.now_ms
         law = link.present_law if link.extra_ms else link.law
         at_ms = now_ms + law.drawn(connection.streams[1], now_ms)
         if at_ms < connection.last_homecoming_ms:
             at_ms = connection.last_homecoming_ms
         connection.last_homecoming_ms = at_ms
         self._sent = sent = self._sent + 1
-        return (at_ms, _REPLY, link.client, connection.name, sent)
+        kernel.carry((at_ms, _REPLY, link.client, connection.name, sent, errand, what))
 
-    def _bring_home(self, message: Message) -> None:
+    def bring_home(self, message: Message) -> None:
+        """An answer comes to the end of its link."""
         connection = message.connection
         hear = connection.peer.hear
         if connection.kept_in or connection.link.is_silent_to_client:

@@ -69,6 +69,8 @@ class Fold:
     beats: Tally = field(factory=Tally)
     commits: Tally = field(factory=Tally)
     seq: int | None = None
+    #: Whether it counts no more: what it has counted is a row, if it is anything.
+    is_closed: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -162,6 +164,7 @@ class Recorder:
         fold = self._folds.pop(client, None)
         if fold is None:
             return
+        fold.is_closed = True
         if fold.beats.count:
             fold.seq = self._tell(_BEATS, fold, fold.beats)
         if fold.commits.count:
