@@ -147,9 +147,12 @@ class NetworkClient:
             or self._metadata_attempt_start_ms is not None
         )
 
-    def in_time_from(self, now_ms: int) -> int:
-        """When a request in flight is overdue, or a refresh of metadata due; `now_ms`, or later."""
-        if now_ms >= self._overdue_from_ms:
+    def in_time_from(self, by_ms: int) -> int:
+        """When a request in flight is overdue, or a refresh of metadata due.
+
+        An earlier time may be told, but none that is not later than `by_ms`.
+        """
+        if by_ms >= self._overdue_from_ms:
             self._look_at_overdue()
         return min(self._overdue_from_ms, self.metadata.fresh_until_ms)
 

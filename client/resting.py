@@ -148,7 +148,7 @@ class Rest:
         if is_taken:
             self._wait_on(wait, now_ms)
             if type(reply) is not FetchResponse:
-                self._start_pulse(wait, now_ms)
+                self._start_pulse(wait)
         return is_taken
 
     def write_down(self) -> None:
@@ -182,7 +182,7 @@ class Rest:
 
     # --- the pulse --------------------------------------------------------------------------------
 
-    def _start_pulse(self, wait: Wait, now_ms: int) -> None:
+    def _start_pulse(self, wait: Wait) -> None:
         """Let heartbeats leave by themselves, if they are regular and alone on their connection."""
         beat, at_ms, network = self._answered_beat, self._beat_at_ms, self.polling.client.network
         if (
@@ -196,7 +196,8 @@ class Rest:
             return
         pulse = self.threads.pulse
         pulse.interval_ms, pulse.backoff_ms = self._interval_ms, self._backoff_ms
-        pulse.start(min(self._ends_ms, network.in_time_from(now_ms)), at_ms, beat, self._connection)
+        until_ms = min(self._ends_ms, network.in_time_from(NEVER))
+        pulse.start(until_ms, at_ms, beat, self._connection)
 
     def _take_over_pulse(self) -> None:
         """Know what has become of its heartbeats, as if each had been a step here."""
