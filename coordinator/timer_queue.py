@@ -15,18 +15,20 @@ _NOWHERE = -1
 
 
 @define(eq=False)
-class _Setting:
+class Setting:
     """A timer that is set: for when, as the how many-th, and the entry in the heap it stands at."""
 
     at_ms: int
     number: int
     timer: Timer
+    #: Whatever the host wants to know when the timer is due.
+    note: object
     placed_ms: int
     placed: int
 
 
 #: A deadline and a number, as they were when the setting was placed there.
-_Entry = tuple[int, int, _Setting]
+_Entry = tuple[int, int, Setting]
 
 
 class TimerQueue:
@@ -38,7 +40,7 @@ class TimerQueue:
 
     def __init__(self) -> None:
         self._heap: list[_Entry] = []
-        self._settings: dict[Timer, _Setting] = {}
+        self._settings: dict[Timer, Setting] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -47,38 +49,48 @@ class TimerQueue:
     def __copy__(self) -> TimerQueue:
         twin = TimerQueue()
         twin._settings = {
-            timer: _Setting(each.at_ms, each.number, each.timer, each.at_ms, each.number)
+            timer: Setting(
+                each.at_ms, each.number, each.timer, each.note, each.at_ms, each.number
+            )
             for timer, each in self._settings.items()
         }
         twin._count = self._count
         twin._tidy()
         return twin
 
-    def set(self, timer: Timer, at_ms: int) -> None:
+    def set(self, timer: Timer, at_ms: int, note: object = None) -> None:
         """Set a timer, or set it anew."""
         self._count = number = self._count + 1
         setting = self._settings.get(timer)
         if setting is None:
-            setting = self._settings[timer] = _Setting(at_ms, number, timer, at_ms, number)
+            setting = self._settings[timer] = Setting(at_ms, number, timer, note, at_ms, number)
             heappush(self._heap, (at_ms, number, setting))
             return
-        setting.at_ms, setting.number, setting.timer = at_ms, number, timer
+        setting.at_ms, setting.number, setting.timer, setting.note = at_ms, number, timer, note
         if at_ms < setting.placed_ms:
             setting.placed_ms, setting.placed = at_ms, number
             heappush(self._heap, (at_ms, number, setting))
 
     def apply(self, changes: Iterable[TimerChange]) -> None:
         """Carry out what an outcome asks for."""
-        settings = self._settings
         for change in changes:
             if type(change) is SetTimer:
                 self.set(change[0], change[1])
                 continue
-            setting = settings.pop(change[0], None)
-            if setting is not None:
-                setting.placed = _NOWHERE
-        if len(self._heap) > _TIDY_ABOVE + 2 * len(settings):
-            self._tidy()
+            self._drop(change[0])
+        self._tidy_at_times()
+
+    def cancel(self, timer: Timer) -> Setting | None:
+        """Let a timer not be due; how it was set, if it was."""
+        dropped = self._drop(timer)
+        self._tidy_at_times()
+        return dropped
+
+    def _drop(self, timer: Timer) -> Setting | None:
+        setting = self._settings.pop(timer, None)
+        if setting is not None:
+            setting.placed = _NOWHERE
+        return setting
 
     def next_at_ms(self) -> int | None:
         """When the next timer is due; None if none is set."""
@@ -96,13 +108,22 @@ class TimerQueue:
 
     def pop_due(self, now_ms: int) -> tuple[int, Timer] | None:
         """The next timer that is due by `now_ms`, with its deadline; None if there is none."""
+        setting = self.pop_setting(now_ms)
+        return None if setting is None else (setting.at_ms, setting.timer)
+
+    def pop_setting(self, now_ms: int) -> Setting | None:
+        """The same, as it was set."""
         at_ms = self.next_at_ms()
         if at_ms is None or at_ms > now_ms:
             return None
         setting = heappop(self._heap)[2]
         setting.placed = _NOWHERE
         del self._settings[setting.timer]
-        return at_ms, setting.timer
+        return setting
+
+    def _tidy_at_times(self) -> None:
+        if len(self._heap) > _TIDY_ABOVE + 2 * len(self._settings):
+            self._tidy()
 
     def _tidy(self) -> None:
         """Drop entries that were replaced or cancelled, so that memory follows what is set."""

@@ -30,6 +30,7 @@ from coordinator.protocol import (
     Request,
 )
 from coordinator.records import Record
+from coordinator.timer_queue import Setting
 from coordinator.timers import (
     ExpiryTimer,
     JoinTimer,
@@ -39,7 +40,7 @@ from coordinator.timers import (
     TimerChange,
     WriteTimer,
 )
-from simulation.broker_timers import BrokerTimers, Setting
+from simulation.broker_timers import BrokerTimers, SetBy
 from simulation.cluster import OFFSETS_TOPIC, SimulatedCluster
 from simulation.data_answers import ABOUT_DATA, DataAnswers
 from simulation.events import Facts, WorldEventKind
@@ -443,20 +444,20 @@ class Broker:
 
     # --- timers ---
 
-    def restore_timer(self, timer: SessionTimer) -> None:
+    def restore_timer(self, timer: SessionTimer, forgotten: Setting) -> None:
         """Let a timer that was forgotten wake somebody again."""
         slot = self.machine.slots.get(self.machine.shard_of(timer.group_id))
         armed = None if slot is None or slot.shard is None else slot.shard.timers.get(timer)
         if armed is not None:
-            self.timers.restore(armed)
+            self.timers.restore(armed, forgotten)
 
-    def _fire(self, timer: Timer, setting: Setting) -> None:
+    def _fire(self, timer: Timer, set_by_at: SetBy) -> None:
         now_ms = self.kernel.now_ms
         if isinstance(timer, ExpiryTimer):
             # It comes round for ever; only what it finds is told.
             self.carry_out(self.machine.on_timer(timer, now_ms), None)
             return
-        cause, set_ms = setting
+        cause, set_ms = set_by_at
         set_by = self.recorder.seq_of(cause)
         facts: Facts = {
             "broker": self.id,

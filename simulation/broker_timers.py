@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from operator import itemgetter
 
 from attrs import define, field
 
-from coordinator.timer_queue import TimerQueue
-from coordinator.timers import CancelTimer, SetTimer, Timer, TimerChange
+from coordinator.timer_queue import Setting, TimerQueue
+from coordinator.timers import SetTimer, Timer, TimerChange
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.recorder import Cause
 
-#: The latest setting of a timer: by what, and when.
-Setting = tuple[Cause, int]
+#: What set a timer, and when.
+SetBy = tuple[Cause, int]
 
 
 @define(eq=False, repr=False)
@@ -24,9 +23,10 @@ class BrokerTimers:
     kernel: Kernel
     #: Whose they are, among all who have a turn.
     who: str
-    fire: Callable[[Timer, Setting], None]
+    fire: Callable[[Timer, SetBy], None]
     _queue: TimerQueue = field(factory=TimerQueue, init=False)
-    _settings: dict[Timer, Setting] = field(factory=dict, init=False)
+    #: Those that are due right now and have not fired yet.
+    _due: dict[Timer, Setting] = field(factory=dict, init=False)
     _life: int = field(default=0, init=False)
     _wakes: int = field(default=0, init=False)
     _wakes_at_ms: int | None = field(default=None, init=False)
@@ -37,28 +37,29 @@ class BrokerTimers:
             if type(change) is SetTimer:
                 self.set_one(change.timer, change.at_ms, cause, at_ms)
             else:
-                self._settings.pop(change.timer, None)
-                self._queue.apply((change,))
+                self._due.pop(change.timer, None)
+                self._queue.cancel(change.timer)
 
     def set_one(self, timer: Timer, due_ms: int, cause: Cause, at_ms: int) -> None:
         """Let this timer fire at `due_ms`; it is set because of this, at that time."""
-        self._settings[timer] = (cause, at_ms)
-        self._queue.set(timer, due_ms)
+        if self._due:
+            self._due.pop(timer, None)
+        self._queue.set(timer, due_ms, (cause, at_ms))
         if self._wakes_at_ms is None or due_ms < self._wakes_at_ms:
             self._arrange_wake()
 
-    def forget(self, timer: Timer) -> None:
-        """Nobody is to be woken by this one until it is set again."""
-        self._queue.apply((CancelTimer(timer),))
+    def forget(self, timer: Timer) -> Setting | None:
+        """Nobody is to be woken by this one until it is set again; how it was set, if it was."""
+        return self._queue.cancel(timer)
 
-    def restore(self, armed: SetTimer) -> None:
+    def restore(self, armed: SetTimer, forgotten: Setting) -> None:
         """Let a timer that was forgotten wake somebody again."""
-        self._queue.apply((armed,))
+        self._queue.set(armed.timer, armed.at_ms, forgotten.note)
         self._arrange_wake()
 
     def forget_all(self) -> None:
         """The broker is gone, and so are its timers."""
-        self._queue, self._settings = TimerQueue(), {}
+        self._queue, self._due = TimerQueue(), {}
         self._wakes_at_ms = None
         self._life += 1
 
@@ -76,14 +77,17 @@ class BrokerTimers:
         now_ms = self.kernel.now_ms
         if life != self._life or self._wakes_at_ms != now_ms:
             return  # An earlier timer was set after this turn was taken, and that wake did it all.
-        due: list[tuple[int, str, Timer, Setting]] = []
-        while (found := self._queue.pop_due(now_ms)) is not None:
-            at_ms, timer = found
-            due.append((at_ms, repr(timer), timer, self._settings[timer]))
+        while (found := self._queue.pop_setting(now_ms)) is not None:
+            self._due[found.timer] = found
         # Not in the order of setting: that differs where quiet time was skipped.
-        for _, _, timer, setting in sorted(due, key=itemgetter(0, 1)):
-            if self._settings.get(timer) is setting:
-                del self._settings[timer]
-                self.fire(timer, setting)
+        for setting in sorted(self._due.values(), key=_at_and_whose):
+            if self._due.get(setting.timer) is setting:  # One that fires may take another back.
+                del self._due[setting.timer]
+                set_by: SetBy = setting.note  # type: ignore[assignment]
+                self.fire(setting.timer, set_by)
         self._wakes_at_ms = None
         self._arrange_wake()
+
+
+def _at_and_whose(setting: Setting) -> tuple[int, str]:
+    return setting.at_ms, repr(setting.timer)

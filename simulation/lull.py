@@ -14,6 +14,7 @@ from client.group import GroupClient
 from client.partitions import TopicPartition
 from client.settings import ConsumerConfig
 from coordinator.protocol import OffsetCommitRequest
+from coordinator.timer_queue import Setting
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker
 from simulation.consumer_host import ConsumerHost
@@ -49,6 +50,8 @@ class Lull:
     commit_interval_ms: int
     refresh_at_ms: int
     timer: SessionTimer
+    #: How that was set, while nobody is to be woken by it.
+    session: Setting | None = None
     #: When it ends by itself, if it does.
     end: Turn | None = None
     #: What has become rows already, while the lull went on.

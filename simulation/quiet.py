@@ -82,7 +82,7 @@ class Lulls:
         self.stage.asleep.add(host.name)
         self._by_group.setdefault(host.role.group, {})[host.name] = None
         host.cancel_wake()
-        lull.broker.timers.forget(lull.timer)
+        lull.session = lull.broker.timers.forget(lull.timer)
         if not _has_a_broker_to_ask(host):
             # The next look at metadata opens a connection, which is an event.
             lull.end = Turn(lull.refresh_at_ms, Rank.CONSUMER, host.name, "lull")
@@ -266,7 +266,8 @@ class Lulls:
         host.uncounted_beats = lull.counted_beats - (0 if jump is None else jump.beats)
         host.uncounted_commits = lull.counted_commits - (0 if jump is None else jump.commits)
         if jump is None:
-            lull.broker.restore_timer(lull.timer)
+            if lull.session is not None:
+                lull.broker.restore_timer(lull.timer, lull.session)
             return max(machine.next_wakeup_ms, machine.clock.now_ms)
         self._jump(lull, jump, machine)
         return machine.clock.now_ms

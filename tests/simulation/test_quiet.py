@@ -256,7 +256,8 @@ def _one_beat_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _the_coordinator_hears_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(_self: Lulls, lull: Lull, _jump: Jump) -> None:
-        lull.broker.restore_timer(lull.timer)
+        assert lull.session is not None
+        lull.broker.restore_timer(lull.timer, lull.session)
 
     monkeypatch.setattr(Lulls, "_tell_coordinator", wrong)
 
