@@ -26,8 +26,9 @@ class Pulse:
 
     #: Until when nothing else is due, if nothing disturbs the consumer before.
     until_ms: int = LONG_AGO
-    #: When the next one leaves.
+    #: When the next one leaves, and when the consumer wants to do something else.
     at_ms: int = NEVER
+    ends_ms: int = NEVER
     #: What each of them says, and over which connection.
     request: HeartbeatRequest | None = None
     connection: str = ""
@@ -42,18 +43,17 @@ class Pulse:
     #: Writes down where it belongs what is known here alone, and ends the pulse.
     write_down: Callable[[], None] = _nothing
 
-    def start(self, until_ms: int, at_ms: int, request: HeartbeatRequest, connection: str) -> None:
-        """Let heartbeats leave from that time on."""
-        self.until_ms, self.at_ms, self.request = until_ms, at_ms, request
-        self.connection, self.is_out = connection, False
-
     def beat(self, now_ms: int) -> HeartbeatRequest | None:
-        """Send the heartbeat that is due; None if none is, or something else is due by the next."""
-        next_ms = now_ms + self.interval_ms
-        if now_ms != self.at_ms or next_ms >= self.until_ms or self.is_out:
+        """Send the heartbeat that is due; None if none is, or not that alone."""
+        if now_ms != self.at_ms or now_ms >= self.until_ms or self.is_out:
             return None
-        self.is_out, self.sent_ms, self.at_ms = True, now_ms, next_ms
+        self.is_out, self.sent_ms, self.at_ms = True, now_ms, now_ms + self.interval_ms
         return self.request
+
+    @property
+    def wakes_ms(self) -> int:
+        """When the consumer wants to act again."""
+        return self.at_ms if self.at_ms < self.ends_ms else self.ends_ms
 
     def hear(self, request: object, now_ms: int) -> bool:
         """Take the good answer to the last one, if it is that; whether it is."""

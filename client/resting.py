@@ -191,13 +191,14 @@ class Rest:
             or self._in_flight
             or network.in_flight_count == 0  # Then the wait is cut into back-offs.
             or self._turn_at_ms > at_ms
-            or wait.deadline_ms != at_ms
+            or wait.deadline_ms != min(at_ms, self._ends_ms)
         ):
             return
         pulse = self.threads.pulse
+        pulse.request, pulse.connection, pulse.is_out = beat, self._connection, False
         pulse.interval_ms, pulse.backoff_ms = self._interval_ms, self._backoff_ms
-        until_ms = min(self._ends_ms, network.in_time_from(NEVER))
-        pulse.start(until_ms, at_ms, beat, self._connection)
+        pulse.at_ms, pulse.ends_ms = at_ms, self._ends_ms
+        pulse.until_ms = min(self._ends_ms, network.in_time_from(NEVER))
 
     def _take_over_pulse(self) -> None:
         """Know what has become of its heartbeats, as if each had been a step here."""
@@ -206,7 +207,8 @@ class Rest:
         assert sent_ms is not None
         assert wait is not None
         pulse.sent_ms = pulse.heard_ms = None
-        self._beat_sent_ms, self._beat_at_ms, wait.deadline_ms = sent_ms, pulse.at_ms, pulse.at_ms
+        self._beat_sent_ms, self._beat_at_ms = sent_ms, pulse.at_ms
+        wait.deadline_ms = pulse.wakes_ms
         self._turn_at_ms = sent_ms + self._backoff_ms
         if heard_ms is not None:
             self._beat_heard_ms = heard_ms

@@ -110,7 +110,7 @@ class Threads:
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
         if self.pulse.sent_ms is not None:
-            return self.pulse.at_ms
+            return self.pulse.wakes_ms
         wait = self.application_wait
         at_ms = NEVER if wait is None else wait.deadline_ms
         if not self._wait_is_locked or self._application is None:

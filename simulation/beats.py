@@ -53,7 +53,7 @@ class BeatWay:
             return False
         self.request, self.sent_ms, self.set_by = beat, now_ms, host.cause
         host.network.post(self.connection, now_ms, arrive, self)
-        host.kernel.wake_at(pulse.at_ms, host)
+        host.kernel.wake_at(pulse.wakes_ms, host)
         return True
 
     def message(self) -> Message:
