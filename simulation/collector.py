@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: So many new objects are waited for before the collector looks at them.
-_YOUNG_OBJECTS = 50_000
+_YOUNG_OBJECTS = 200_000
 
 
 @contextmanager

@@ -153,7 +153,8 @@ class Simulation(Faults):
         self, group: str, *names: str, **options: Unpack[ConsumerOptions]
     ) -> list[ConsumerHost]:
         """Consumers of one group, alike but for their names."""
-        return [self.consumer(name, group=group, **options) for name in names]
+        with collecting_rarely():
+            return [self.consumer(name, group=group, **options) for name in names]
 
     def consumer(
         self, name: str, *, group: str, **options: Unpack[ConsumerOptions]
@@ -354,7 +355,8 @@ class Simulation(Faults):
             return
         self._require_rest("a run cannot be ended")
         self._has_ended = True
-        self.stage.settle()
+        with collecting_rarely():
+            self.stage.settle()
         self.stage.recorder.record(
             WorldEventKind.RUN_ENDED, self.now_ms, self.stage.started, detail=None
         )
