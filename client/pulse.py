@@ -53,7 +53,7 @@ class Pulse:
     @property
     def wakes_ms(self) -> int:
         """When the consumer wants to act again."""
-        return self.at_ms if self.at_ms < self.ends_ms else self.ends_ms
+        return min(self.ends_ms, self.at_ms)
 
     def hear(self, request: object, now_ms: int) -> bool:
         """Take the good answer to the last one, if it is that; whether it is."""

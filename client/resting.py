@@ -98,7 +98,8 @@ class Rest:
         beat = pulse.beat(now_ms)
         if beat is not None:
             self.threads.clock.now_ms = now_ms
-            return (RequestSent(now_ms, pulse.connection, beat, True, False),)
+            sent = RequestSent(now_ms, pulse.connection, beat, by_heartbeat=True, lost=False)
+            return (sent,)
         pulse.end()
         wait = self.threads.application_wait
         if wait is None or wait.deadline_ms != now_ms:

@@ -49,9 +49,7 @@ class TimerQueue:
     def __copy__(self) -> TimerQueue:
         twin = TimerQueue()
         twin._settings = {
-            timer: Setting(
-                each.at_ms, each.number, each.timer, each.note, each.at_ms, each.number
-            )
+            timer: Setting(each.at_ms, each.number, each.timer, each.note, each.at_ms, each.number)
             for timer, each in self._settings.items()
         }
         twin._count = self._count

@@ -31,6 +31,7 @@ from client.outputs import (
 from client.states import MemberState
 from coordinator.protocol import HeartbeatRequest, OffsetCommitRequest, Request
 from simulation.beats import BeatWay
+from simulation.broker import Broker
 from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
 from simulation.errors import SimulationError
@@ -413,6 +414,7 @@ class ConsumerHost(ConsumerBook):
             return
         broker, request = self.network.brokers[connection.link.broker], message.request
         assert machine is not None
+        assert isinstance(broker, Broker)
         assert isinstance(request, HeartbeatRequest)
         self._beat_way = BeatWay(self, machine.pulse, connection, broker, request, message.facts)
 

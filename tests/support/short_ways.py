@@ -8,6 +8,7 @@ from client.heartbeats import HeartbeatThread
 from client.polling import PollLoop
 from client.resting import Rest
 from coordinator import GroupCoordinator
+from simulation.beats import BeatWay
 
 #: The part, the question it asks before it goes the short way, and the answer that forbids it.
 ShortWay = tuple[object, str, object]
@@ -15,6 +16,7 @@ ShortWay = tuple[object, str, object]
 #: Those of a consumer.
 SHORT_WAYS: list[ShortWay] = [
     (Rest, "_is_calm", False),
+    (Rest, "_start_pulse", None),
     (PollLoop, "_is_still_in_order", False),
     (PollLoop, "_pending_ms", 0),
     (GroupClient, "is_pending", False),
@@ -22,8 +24,9 @@ SHORT_WAYS: list[ShortWay] = [
     (HeartbeatThread, "idle_until_ms", None),
 ]
 
-#: Those of a broker.
+#: Those of a broker, and between the two.
 SHORT_WAYS_OF_BROKERS: list[ShortWay] = [
+    (BeatWay, "leave", False),
     (GroupCoordinator, "commit_at_once", None),
     (GroupCoordinator, "beat_at_once", None),
 ]
