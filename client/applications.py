@@ -288,6 +288,7 @@ class _LoopListener(RebalanceListener):
     """The callbacks of a poll loop: slow if told so, committing or seeking as its mode wants."""
 
     running: RunningLoop
+    ignores_none_assigned = True
 
     async def on_partitions_assigned(self, partitions: Partitions) -> None:
         running = self.running

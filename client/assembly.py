@@ -16,6 +16,7 @@ from client.connections import ConnectionStates
 from client.discovery import Discovery
 from client.dispatch import ConsumerNetworkClient
 from client.fetching import Fetcher
+from client.following import Following
 from client.group import GroupClient
 from client.heartbeats import Heartbeat
 from client.joining import GroupRequests
@@ -82,7 +83,7 @@ def assemble(around: Surroundings) -> AsyncConsumer:
     collector = Collector(
         config=config, clock=clock, metadata=metadata, subscriptions=subscriptions
     )
-    return AsyncConsumer(
+    calls = AsyncConsumer(
         config=config,
         clock=clock,
         client=client,
@@ -102,6 +103,12 @@ def assemble(around: Surroundings) -> AsyncConsumer:
         tell=around.tell,
         group=group,
     )
+    if group is not None:
+        following = Following(
+            threads=around.threads, client=client, polling=calls.polling, group=group
+        )
+        around.threads.takes_at_once = following.take
+    return calls
 
 
 def _network(around: Surroundings, metadata: ConsumerMetadata) -> ConsumerNetworkClient:
@@ -198,6 +205,7 @@ def _rebalancing(
             group_id=config.group_id, group_instance_id=config.group_instance_id
         ),
         call_listener=_listener_caller(around.clock, around.tell),
+        tell=around.tell,
     )
 
 

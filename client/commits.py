@@ -32,7 +32,7 @@ from client.futures import RequestFuture, Told, failed_future
 from client.java_maps import filled_with_texts
 from client.listeners import CommitCallback, ConsumerInterceptor, Offsets
 from client.membership import NO_GENERATION, Generation, Membership
-from client.outputs import CommitFailed
+from client.outputs import CommitCallbackCalled, CommitFailed
 from client.partitions import OffsetAndMetadata, TopicPartition
 from client.settings import ConsumerConfig
 from client.states import MemberState
@@ -197,6 +197,11 @@ class Commits:
             done = self.completed.popleft()
             await self.call_back(done.callback, done.offsets, done.error)
 
+    def tell_committed(self) -> None:
+        """Tell of an automatic commit that has ended well, in which nobody else has a part."""
+        offsets = self.completed.popleft().offsets
+        self.tell(CommitCallbackCalled(at_ms=self.client.clock.now_ms, offsets=offsets, error=None))
+
     # --- automatic --------------------------------------------------------------------------------
 
     @property
@@ -225,6 +230,11 @@ class Commits:
     async def auto_commit_async(self) -> RequestFuture[None] | None:
         """Commit all positions; a failure that may pass is soon tried again."""
         return await self.commit_async(self.subscriptions.all_consumed(), self._on_auto_committed)
+
+    def begin_commit_before_rebalance(self) -> None:
+        """Queue the commit that a rebalance waits for, for somebody who sees to its sending."""
+        offsets = self.subscriptions.all_consumed()
+        self.before_rebalance = self._do_commit_async(offsets, self._on_auto_committed)
 
     def begin_auto_commit(self, now_ms: int) -> None:
         """Queue the automatic commit that is due, for somebody who sees to its sending."""

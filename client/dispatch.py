@@ -13,10 +13,11 @@ from attrs import define, field
 
 from client.errors import DisconnectException, TimeoutException, WakeupException
 from client.futures import OnFailure, OnSuccess, RequestFuture
+from client.in_flight import ClientRequest
 from client.java_maps import filled_with_nodes
 from client.messages import FetchRequest
 from client.metadata import ConsumerMetadata
-from client.network import ClientRequest, NetworkClient
+from client.network import NetworkClient
 from client.partitions import BrokerNode
 from client.settings import ConsumerConfig
 from client.threads import Threads
@@ -366,6 +367,18 @@ class ConsumerNetworkClient:
             or not self.network.is_at_rest
         )
 
+    def only_answer(self, connection: str, now_ms: int) -> ClientRequest | None:
+        """The request, with its answer, that the pass that waits would end, and do nothing else."""
+        if (
+            self._unsent
+            or self._pending_disconnects
+            or self.is_woken_up
+            or self.metadata.has_error
+            or now_ms < self.network.states.backs_off_until_ms
+        ):
+            return None
+        return self.network.only_answer(connection, now_ms)
+
     def idle_until_ms(self, now_ms: int) -> int:
         """Until when passes that wait can only be ended by news; now, if this one has others.
 
@@ -384,6 +397,19 @@ class ConsumerNetworkClient:
         del self._unsent[node]
         self.passes += 1
         return queue.popleft()
+
+    def wait_anew(self, wait_ms: int) -> None:
+        """The application's pass that was waiting is over, and the next one waits so long.
+
+        For whoever knows what comes between them, and that the next one finds nothing to do.
+        """
+        now_ms, network = self.clock.now_ms, self.network
+        self.passes += 1
+        wait_ms = min(wait_ms, self._delay_ms_max, self.config.request_timeout_ms)
+        if network.in_flight_count == 0:
+            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
+        deadline_ms = min(now_ms + wait_ms, self.metadata.expires_ms)
+        self.threads.application_wait = Wait(WaitKind.NETWORK, deadline_ms, network.channels)
 
     @property
     def patience_ms(self) -> int:

@@ -18,6 +18,7 @@ from client.errors import DataErrorCode, IllegalStateException
 from client.fetch_buffer import CompletedFetch, FetchBuffer
 from client.fetch_sessions import FetchSession, SessionRequest, WantedPartitions
 from client.futures import RequestFuture
+from client.in_flight import ClientRequest
 from client.java_maps import (
     computed_for_nodes,
     converted_nodes,
@@ -34,7 +35,6 @@ from client.messages import (
     fetch_request,
 )
 from client.metadata import ConsumerMetadata
-from client.network import ClientRequest
 from client.partitions import BrokerNode, TopicPartition, broker_node
 from client.records import RecordRange
 from client.settings import ConsumerConfig
@@ -108,6 +108,16 @@ class Fetcher:
             request = self._ask(node.id, session, wanted[node])
             self.client.send(node, request, *self._hearers[node.id])
         return len(wanted)
+
+    @property
+    def has_asked_everyone(self) -> bool:
+        """Whether every broker that could be asked for what is owned has been, and is to answer."""
+        if self.subscriptions.has_read_from_followers:
+            return False
+        under_way = self._under_way
+        return all(
+            leader is not None and leader.id in under_way for leader in self.subscriptions.leaders
+        )
 
     def plain_answer(self, node: BrokerNode, reply: FetchResponse) -> PlainAnswer | None:
         """An answer of which one collection would hand out all records, and leave nothing.

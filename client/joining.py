@@ -54,7 +54,7 @@ class GroupRequests:
 
     # --- JoinGroup --------------------------------------------------------------------------------
 
-    async def send_join(self) -> RequestFuture[bytes]:
+    def send_join(self) -> RequestFuture[bytes]:
         """Ask to be let into the next generation; the answer is the assignment that follows."""
         membership = self.membership
         config = membership.config
@@ -87,38 +87,34 @@ class GroupRequests:
 
         return self.ask(coordinator, request, handle, timeout_ms=timeout_ms)
 
-    async def _on_joined(self, reply: JoinGroupResponse, joined: RequestFuture[bytes]) -> None:
+    def _on_joined(self, reply: JoinGroupResponse, joined: RequestFuture[bytes]) -> Told:
         membership = self.membership
         if reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
-            await _rest_of(joined.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)))
-            return
-        with membership.threads.lock:
-            if membership.state is not MemberState.PREPARING_REBALANCE:
-                await _rest_of(joined.fail(UnjoinedGroupException()))
-                return
-            membership.move_to(MemberState.COMPLETING_REBALANCE)
-            if membership.heartbeat_thread is not None:
-                membership.heartbeat_thread.enable()
-            membership.generation = Generation(
-                generation_id=reply.generation_id,
-                member_id=reply.member_id,
-                protocol_name=reply.protocol_name,
-            )
-            if reply.leader == reply.member_id:
-                synced = await self._lead(reply)
-            else:
-                synced = self._send_sync(())
-            told = synced.chain(joined)
-            if told is not None:
-                await told
+            return joined.fail(exception_of(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        if membership.state is not MemberState.PREPARING_REBALANCE:
+            return joined.fail(UnjoinedGroupException())
+        membership.move_to(MemberState.COMPLETING_REBALANCE)
+        if membership.heartbeat_thread is not None:
+            membership.heartbeat_thread.enable()
+        membership.generation = Generation(
+            generation_id=reply.generation_id,
+            member_id=reply.member_id,
+            protocol_name=reply.protocol_name,
+        )
+        if reply.leader == reply.member_id:
+            return self._lead(reply, joined)
+        return self._send_sync(()).chain(joined)
 
-    async def _lead(self, reply: JoinGroupResponse) -> RequestFuture[bytes]:
+    async def _lead(self, reply: JoinGroupResponse, joined: RequestFuture[bytes]) -> None:
         """Decide for everyone and tell the coordinator; what goes wrong fails the join."""
-        try:
-            assignments = await self.membership.rebalancing.on_leader_elected(reply)
-            return self._send_sync(assignments)
-        except Exception as error:  # noqa: BLE001 (also what a user's assignor raises)
-            return failed_future(error)
+        synced: RequestFuture[bytes]
+        with self.membership.threads.lock:
+            try:
+                assignments = await self.membership.rebalancing.on_leader_elected(reply)
+                synced = self._send_sync(assignments)
+            except Exception as error:  # noqa: BLE001 (also what a user's assignor raises)
+                synced = failed_future(error)
+            await _rest_of(synced.chain(joined))
 
     def _on_join_refused(self, reply: JoinGroupResponse, sent: Generation) -> None:
         membership = self.membership

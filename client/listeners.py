@@ -24,6 +24,9 @@ CommitCallback = Callable[[Offsets, Exception | None], Awaitable[None] | None]
 class RebalanceListener:
     """Told which partitions come and go, sorted by topic and number."""
 
+    #: Whether to be told that none were added makes it do nothing, so that it need not be called.
+    ignores_none_assigned: bool = False
+
     def on_partitions_assigned(self, partitions: Partitions) -> Awaitable[None] | None:
         """These were added; called once per completed rebalance, also with none."""
 

@@ -170,9 +170,9 @@ class Membership:
             if self.needs_join_prepare and not await self._prepare(timer):
                 return False
             if self.join_future is None:
-                self.move_to(MemberState.PREPARING_REBALANCE)
-                self.join_future = await self.requests.send_join()
+                self.begin_join()
             future = self.join_future
+            assert future is not None
             if not await self.client.poll_until_done(future, timer):
                 return False
             if future.error is None:
@@ -183,6 +183,11 @@ class Membership:
                 return True
             if self.discovery.is_unknown() and not await self.discovery.ensure_ready(timer):
                 return False
+
+    def begin_join(self) -> None:
+        """Ask to be let into the next generation."""
+        self.move_to(MemberState.PREPARING_REBALANCE)
+        self.join_future = self.requests.send_join()
 
     async def _prepare(self, timer: Timer) -> bool:
         """Be ready to join; False if that needs more time."""

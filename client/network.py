@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from client.connections import Channels, ChannelState, ConnectionStates, Link
 from client.errors import DataErrorCode
-from client.futures import OnFailure, OnSuccess
+from client.in_flight import ClientRequest
 from client.java_maps import filled_with_texts
 from client.messages import MetadataRequest, MetadataResponse
 from client.metadata import ConsumerMetadata
@@ -24,36 +24,13 @@ from client.threads import Threads
 from client.timers import LONG_AGO, NEVER, Clock, Wait, WaitKind
 from coordinator.protocol import Request
 
+__all__ = ["MAX_IN_FLIGHT_PER_CONNECTION", "ClientRequest", "NetworkClient"]
+
 #: A connection carries at most so many unanswered requests.
 MAX_IN_FLIGHT_PER_CONNECTION = 100
 
 _NETWORK = WaitKind.NETWORK
 _OPEN = ChannelState.OPEN
-
-
-def _to_nobody(_: object) -> None:
-    """Handle the end of a request that the network sends for itself, elsewhere."""
-
-
-@define(eq=False)
-class ClientRequest:
-    """A request on its way to a node, who handles its end, and that end: a reply or an error."""
-
-    node: BrokerNode
-    request: Request
-    created_ms: int
-    timeout_ms: int
-    on_reply: OnSuccess[object] = _to_nobody
-    on_failure: OnFailure = _to_nobody
-    sent_ms: int = LONG_AGO
-    reply: object | None = None
-    #: Why there is no reply, if it is not that the connection was lost.
-    error: Exception | None = None
-
-    @property
-    def is_internal(self) -> bool:
-        """Whether the network sends it for itself."""
-        return self.on_reply is _to_nobody
 
 
 @frozen
@@ -167,6 +144,24 @@ class NetworkClient:
         if sent and channel is not None and not channel.inbound and channel.state is _OPEN:
             return sent[0]
         return None
+
+    def only_answer(self, connection: str, now_ms: int) -> ClientRequest | None:
+        """The request, with its answer, that a pass would end now if it would do nothing else."""
+        reply = self.channels.only_reply(connection)
+        if (
+            reply is None
+            or self._aborted
+            or self.ended
+            or self.states.connecting_count
+            or self._metadata_in_progress is not None
+            or self._metadata_attempt_start_ms is not None
+            or now_ms >= self._overdue_from_ms
+            or now_ms >= self.metadata.fresh_until_ms
+        ):
+            return None
+        sent = self._in_flight[connection][0]
+        sent.reply = reply
+        return sent
 
     # --- what only a host does --------------------------------------------------------------------
 

@@ -60,8 +60,10 @@ class PollLoop:
     #: The last look, of this poll or one before, that found the group and the positions in order.
     _in_order: _Look | None = field(default=None, init=False)
     _timer: Timer | None = field(default=None, init=False)
-    #: Whether the wait under way is that of several polls, one after the other.
+    #: Whether the wait under way is that of several polls, one after the other, and whether it is
+    #: one in which polls end and begin as they like, since all is in order.
     _passes_over: bool = field(default=False, init=False)
+    _is_endless: bool = field(default=False, init=False)
 
     async def collect(self, timer: Timer) -> Collected | None:
         """What there is to hand out, as soon as there is any; None after the time."""
@@ -239,13 +241,8 @@ class PollLoop:
 
     async def _wait(self, timer: Timer, wait_ms: int, passes: int) -> None:
         """Wait for news, at most so long, and not beyond the end of a poll that is heard of."""
-        is_settled = self._is_in_order and self._is_settled
-        is_endless = is_settled and self.swallows_empty_polls
-        if not is_endless:
-            wait_ms = min(wait_ms, max(0, timer.deadline_ms - timer.current_ms))
-            pending_ms = 0 if self._is_in_order else self._pending_ms(timer)
-            if pending_ms > wait_ms:
-                wait_ms, self._passes_over = pending_ms, True
+        is_settled = self._is_settled
+        wait_ms = self._begin_wait(timer, wait_ms, is_settled)
         now_ms = self.clock.now_ms
         poll_timer = Timer(self.clock, now_ms, now_ms, min(NEVER, now_ms + wait_ms), wait_ms)
         # Where nothing has been heard since the poll looked round, looking round again is idle.
@@ -258,12 +255,32 @@ class PollLoop:
                 comes_back=comes_back,
                 is_idle=self._passes_over or None,
             )
+        except BaseException:
+            self._passes_over = False
+            raise
         finally:
             self.is_waiting = False
-            passes_over, self._passes_over = self._passes_over, False
-        if poll_timer.current_ms > timer.current_ms:
-            timer.current_ms = poll_timer.current_ms
-        if is_endless:
+        self._end_wait(timer, poll_timer.current_ms)
+
+    def _begin_wait(self, timer: Timer, wait_ms: int, is_settled: bool) -> int:  # noqa: FBT001
+        """How long to wait for news where something else is due after so long."""
+        self._is_endless = is_settled and self.swallows_empty_polls
+        if not self._is_endless:
+            wait_ms = min(wait_ms, max(0, timer.deadline_ms - timer.current_ms))
+            pending_ms = 0 if self._is_in_order else self._pending_ms(timer)
+            if pending_ms > wait_ms:
+                wait_ms, self._passes_over = pending_ms, True
+        return wait_ms
+
+    def _end_wait(self, timer: Timer, now_ms: int) -> None:
+        """The wait was over then; so may be polls whose ends nobody hears of.
+
+        What was heard may have taken time since, which Kafka's poll does not notice here.
+        """
+        passes_over, self._passes_over = self._passes_over, False
+        if now_ms > timer.current_ms:
+            timer.current_ms = now_ms
+        if self._is_endless:
             # As if a poll had ended just now and the next begun.
             if self.group is not None:
                 self.group.membership.heartbeat.polled_every(timer.timeout_ms, timer.current_ms)
@@ -291,6 +308,45 @@ class PollLoop:
         whole_ms = self.client.idle_until_ms(timer.current_ms) - timer.start_ms
         ends_ms = timer.start_ms + whole_ms // timer.timeout_ms * timer.timeout_ms
         return ends_ms - timer.current_ms
+
+    # --- rounds of which somebody else knows what they come to ------------------------------------
+
+    def can_go_round(self, now_ms: int) -> bool:
+        """Whether the poll under way waits, and would go round with nothing but the group to see.
+
+        It finds no records, nobody to ask for some, and no new view of the cluster.
+        """
+        timer = self._timer
+        return (
+            self.is_waiting
+            and timer is not None
+            and (self._is_endless or self._passes_over or now_ms < timer.deadline_ms)
+            and timer.timeout_ms > 0
+            and self.positions.seen_version == self.metadata.update_version
+            and self.fetcher.buffer.is_empty
+            and self.fetcher.has_asked_everyone
+        )
+
+    def end_round(self, now_ms: int) -> None:
+        """The wait of the poll under way is over by news, and the next round begins."""
+        assert self._timer is not None
+        self._end_wait(self._timer, now_ms)
+        self._look = self._in_order = None
+
+    def begin_to_wait(self, now_ms: int, *, is_in_order: bool) -> None:
+        """Wait as after a round in which the group's turn ended so, and found this."""
+        assert self._timer is not None
+        self._is_in_order = is_in_order
+        if is_in_order:
+            self._has_all_positions = True
+            self.note_look(now_ms)
+        wait_ms = self._begin_wait(self._timer, self._wait_ms(self._timer), is_in_order)
+        self.client.wait_anew(wait_ms)
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the last round found the group in order, and every position there."""
+        return self._is_settled
 
     def _should_block(self) -> bool:
         return not (self.fetcher.buffer.queue and self.fetcher.has_available_fetches)

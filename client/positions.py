@@ -85,6 +85,11 @@ class Positions:
     _reset_error: Exception | None = None
     _validation_error: Exception | None = None
 
+    @property
+    def is_all_there(self) -> bool:
+        """Whether every owned partition can be read, and nothing is to be raised."""
+        return self._validation_error is None and self.subscriptions.has_all_fetch_positions
+
     # --- reset ------------------------------------------------------------------------------------
 
     async def reset_if_needed(self) -> None:

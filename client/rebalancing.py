@@ -19,13 +19,14 @@ from client.assignors import (
     Subscription,
 )
 from client.commits import Commits
-from client.consumer_protocol import decode_assignment, encode_subscription
+from client.consumer_protocol import SchemaError, decode_assignment, encode_subscription
 from client.errors import IllegalStateException, KafkaException, WakeupException
 from client.java_maps import copied_set
 from client.leading import Leading
 from client.listeners import Partitions, RebalanceListener
 from client.membership import Generation, Membership
 from client.metadata import ConsumerMetadata
+from client.outputs import ListenerCalled, ListenerReturned
 from client.partitions import TopicPartition
 from client.subscription import SubscriptionState
 from client.timers import Timer
@@ -52,6 +53,7 @@ class Rebalancing:
     leading: Leading
     group_metadata: ConsumerGroupMetadata
     call_listener: Callable[[str, RebalanceListener, Partitions], Awaitable[None]]
+    tell: Callable[[object], None]
     #: The topics told in the last join.
     joined_subscription: frozenset[str] | None = None
     _prepare_timer: Timer | None = None
@@ -82,22 +84,47 @@ class Rebalancing:
     async def on_join_prepare(self, timer: Timer, generation: Generation) -> bool:
         """Commit, give up what must be given up; False if the commit needs more time."""
         if self._prepare_timer is None:
-            limit_ms = self.membership.config.max_poll_interval_ms
-            self._prepare_timer = self.membership.clock.timer(limit_ms)
+            self._prepare_timer = self._new_prepare_timer()
         else:
             self._prepare_timer.current_ms = self.membership.clock.now_ms
         if not await self._commit_before_revocation(timer, self._prepare_timer):
             return False
 
         error = await self._give_up(generation)
-        self.leading.resign()
-        self.subscriptions.reset_group_subscription()
-        self._prepare_timer = None
-        self.commits.before_rebalance = None
+        self._end_prepare()
         timer.current_ms = self.membership.clock.now_ms
         if error is not None:
             raise KafkaException("a rebalance callback of the user raised", error)
         return True
+
+    def _new_prepare_timer(self) -> Timer:
+        return self.membership.clock.timer(self.membership.config.max_poll_interval_ms)
+
+    def _end_prepare(self) -> None:
+        self.leading.resign()
+        self.subscriptions.reset_group_subscription()
+        self._prepare_timer = None
+        self.commits.before_rebalance = None
+
+    def begin_to_prepare(self) -> None:
+        """Queue the automatic commit before a join, as `on_join_prepare` would."""
+        self._prepare_timer = self._new_prepare_timer()
+        if self.protocol is RebalanceProtocol.EAGER:
+            self.subscriptions.mark_pending_revocation()
+        self.commits.begin_commit_before_rebalance()
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing that is owned is to be given up before a join."""
+        owned = self.subscriptions.assigned_partitions
+        if self.protocol is RebalanceProtocol.EAGER or self.membership.generation.is_nobody:
+            return not owned
+        return self.subscriptions.matches_assignment(owned)
+
+    def end_prepare_keeping_all(self) -> None:
+        """Be ready to join: the commit is answered, and nothing is to be given up."""
+        self._end_prepare()
+        self.membership.needs_join_prepare = False
 
     async def _commit_before_revocation(self, timer: Timer, prepare_timer: Timer) -> bool:
         """Whether the rebalance may go on: the commit is answered, hopeless or out of time."""
@@ -174,14 +201,7 @@ class Rebalancing:
 
     async def on_join_complete(self, generation: Generation, data: bytes) -> None:
         """Take over the assignment and tell the listener; its first error is raised at the end."""
-        self.leading.follow_unless_leader()
-        assignor = self._assignor(generation.protocol_name)
-        self.group_metadata = ConsumerGroupMetadata(
-            group_id=self.group_metadata.group_id,
-            generation_id=generation.generation_id,
-            member_id=generation.member_id,
-            group_instance_id=self.group_metadata.group_instance_id,
-        )
+        assignor = self._begin_to_complete(generation)
         if len(data) < _ASSIGNMENT_LENGTH_MIN:
             raise IllegalStateException("the SyncGroup reply has no assignment for this member")
         owned = self.subscriptions.assigned_partitions
@@ -201,6 +221,46 @@ class Rebalancing:
         self.subscriptions.assign_from_subscribed(sorted(assigned))
         errors.append(await self._call("on_partitions_assigned", assigned - set(owned)))
         self._raise_first(errors)
+
+    def _begin_to_complete(self, generation: Generation) -> Assignor:
+        self.leading.follow_unless_leader()
+        assignor = self._assignor(generation.protocol_name)
+        self.group_metadata = ConsumerGroupMetadata(
+            group_id=self.group_metadata.group_id,
+            generation_id=generation.generation_id,
+            member_id=generation.member_id,
+            group_instance_id=self.group_metadata.group_instance_id,
+        )
+        return assignor
+
+    def is_what_it_owns(self, data: bytes) -> bool:
+        """Whether an assignment is of what is owned already, and this can be read from it."""
+        if len(data) < _ASSIGNMENT_LENGTH_MIN:
+            return False
+        try:
+            assignment = decode_assignment(data)
+        except SchemaError:
+            return False
+        owned = self.subscriptions.assigned_partitions
+        assigned = _as_partitions(assignment.partitions)
+        return len(assigned) == len(owned) and set(assigned) == set(owned)
+
+    def complete_join_keeping_all(self, data: bytes) -> None:
+        """What completing a join comes to where the assignment is of what is owned already.
+
+        Neither the listener nor the assignor may mind; the listener is spoken of as if called.
+        """
+        membership, now_ms = self.membership, self.membership.clock.now_ms
+        assignor = self._begin_to_complete(membership.generation)
+        assignor.on_assignment(decode_assignment(data), self.group_metadata)
+        self.commits.restart_auto_commit_timer()
+        self.subscriptions.assign_from_subscribed(sorted(self.subscriptions.assigned_partitions))
+        if self.subscriptions.listener is not None:
+            name = "on_partitions_assigned"
+            self.tell(ListenerCalled(at_ms=now_ms, name=name, partitions=()))
+            self.tell(ListenerReturned(at_ms=now_ms, name=name))
+        membership.join_future = None
+        membership.needs_join_prepare = True
 
     async def _revoke(self, revoked: set[TopicPartition]) -> Exception | None:
         """COOPERATIVE: what went to others is given up only now, and then joined for again."""

@@ -19,6 +19,7 @@ from client.listeners import RebalanceListener
 from client.messages import IsolationLevel
 from client.partitions import (
     NO_LEADER_OR_EPOCH,
+    BrokerNode,
     LeaderAndEpoch,
     OffsetAndMetadata,
     TopicPartition,
@@ -372,6 +373,14 @@ class SubscriptionState:
             for state in self._assignment.values()
             if state.fetch_state is not FetchState.FETCHING
         )
+
+    @property
+    def leaders(self) -> list[BrokerNode | None]:
+        """Who leads each owned partition, by its position; None where that is not known."""
+        return [
+            None if state.position is None else state.position.current_leader.leader
+            for state in self._assignment.values()
+        ]
 
     def is_fetchable(self, partition: TopicPartition) -> bool:
         """Whether its records may be handed out; not if its topic was dropped from the list."""

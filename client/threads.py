@@ -86,6 +86,9 @@ class Threads:
     calm_until_ms: int = field(default=LONG_AGO, init=False)
     #: Its heartbeats there, as long as there is nothing else.
     pulse: Pulse = field(factory=Pulse, init=False)
+    #: Takes an answer that has ended the application's wait, if the application need not be
+    #: resumed for it, and says whether it was such a one.
+    takes_at_once: Callable[[int], bool] | None = field(default=None, init=False)
     #: What a failed heartbeat does besides: like any notification, it gives a turn.
     after_failed_beat: Callable[[], None] = field(init=False)
 
@@ -244,6 +247,10 @@ class Threads:
             and not (self.lock.depth or self.stalls)
         )
 
+    def will_have_turn(self, beat: HeartbeatTurns, now_ms: int) -> bool:
+        """Whether the turn of this heartbeat thread, the only one, is still to come."""
+        return not beat.is_notified and now_ms < beat.deadline_ms and self.has_only(beat)
+
     def take_turn(self, beat: HeartbeatTurns, until_ms: int) -> None:
         """A heartbeat thread has its turn, as if it had run, and waits again."""
         self._order += 1
@@ -304,7 +311,8 @@ class Threads:
                 or ((channels := wait.channels) and (channels.is_woken or channels.news))
             ):
                 self.count_turn()
-                self._run_application()
+                if self.takes_at_once is None or not self.takes_at_once(now_ms):
+                    self._run_application()
                 continue
             if self._application is not None and self._wait_is_locked:
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from client.dispatch import ConsumerNetworkClient
+from client.following import Following
 from client.group import GroupClient
 from client.heartbeats import HeartbeatThread
 from client.polling import PollLoop
@@ -17,6 +18,7 @@ ShortWay = tuple[object, str, object]
 SHORT_WAYS: list[ShortWay] = [
     (Rest, "_is_calm", False),
     (Rest, "_start_pulse", None),
+    (Following, "_thread_that_waits", None),
     (PollLoop, "_is_still_in_order", False),
     (PollLoop, "_pending_ms", 0),
     (GroupClient, "is_pending", False),

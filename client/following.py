@@ -1,0 +1,249 @@
+"""A consumer that follows its group through a rebalance in which it keeps what it owns.
+
+While its poll waits, four answers take it there: a heartbeat's, that the group rebalances, on
+which it commits; the commit's, on which it joins; the JoinGroup's, on which it syncs; and the
+SyncGroup's, on which all is in order. Kafka's poll makes a round for each, which looks at
+everything again; here is written down what these rounds come to, as `client.resting` does for
+heartbeats. Where anything else is due, has come or has changed, or somebody of the user's has a
+part in it, the rounds are made; so they are for a leader.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from client.assignors.cooperative_sticky import CooperativeStickyAssignor
+from client.assignors.range import RangeAssignor
+from client.assignors.round_robin import RoundRobinAssignor
+from client.assignors.sticky import StickyAssignor
+from client.dispatch import ConsumerNetworkClient
+from client.group import GroupClient
+from client.heartbeats import HeartbeatThread
+from client.in_flight import ClientRequest
+from client.polling import PollLoop
+from client.states import MemberState
+from client.threads import Threads
+from coordinator.errors import ErrorCode
+from coordinator.protocol import (
+    CONSUMER_PROTOCOL_TYPE,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    OffsetCommitResponse,
+    SyncGroupResponse,
+)
+
+#: Assignors of which it is known that to be told something is all that happens in them.
+_KAFKAS_OWN = (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
+
+# To name a member of an enumeration costs as much as a call.
+_NONE, _REBALANCE_IN_PROGRESS = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
+_STABLE, _PREPARING = MemberState.STABLE, MemberState.PREPARING_REBALANCE
+_COMPLETING = MemberState.COMPLETING_REBALANCE
+
+
+@define(eq=False, kw_only=True, repr=False)
+class Following:
+    """The steps of a member from one generation into the next, while its poll waits."""
+
+    threads: Threads
+    client: ConsumerNetworkClient
+    polling: PollLoop
+    group: GroupClient
+    #: The commit that was sent here before a join, while it is not answered.
+    _commit: ClientRequest | None = field(default=None, init=False)
+    #: Whether settings and assignors are such that a step is what it looks like.
+    _can_follow: bool = field(init=False)
+
+    @_can_follow.default
+    def _is_plain_consumer(self) -> bool:
+        config, rebalancing = self.client.config, self.group.rebalancing
+        return (
+            config.enable_auto_commit
+            and config.auto_commit_interval_ms > 0
+            and config.heartbeat_interval_ms > 0
+            and config.retry_backoff_ms > 0
+            and rebalancing.protocol is not None
+            and all(type(assignor) in _KAFKAS_OWN for assignor in rebalancing.assignors)
+            and not self.group.commits.interceptors
+        )
+
+    def take(self, now_ms: int) -> bool:
+        """Take the answer that has come, if it is one of the four, and a plain one; whether so."""
+        wait = self.threads.application_wait
+        coordinator = self.group.membership.discovery.coordinator
+        if (
+            not self._can_follow
+            or coordinator is None
+            or wait is None
+            or wait.channels is None
+            or now_ms >= wait.deadline_ms
+            or not self.client.network.can_send(coordinator.connection)
+            or (answered := self.client.only_answer(coordinator.connection, now_ms)) is None
+        ):
+            return False
+        reply = answered.reply
+        if type(reply) is HeartbeatResponse:
+            return reply.error_code is _REBALANCE_IN_PROGRESS and self._commits(answered, now_ms)
+        if type(reply) is OffsetCommitResponse:
+            return answered is self._commit and self._joins(answered, reply, now_ms)
+        if type(reply) is JoinGroupResponse:
+            return reply.error_code is _NONE and self._syncs(answered, reply, now_ms)
+        if type(reply) is SyncGroupResponse:
+            return reply.error_code is _NONE and self._completes(answered, reply, now_ms)
+        return False
+
+    # --- the steps --------------------------------------------------------------------------------
+
+    def _commits(self, answered: ClientRequest, now_ms: int) -> bool:
+        """The group rebalances: commit, before the join."""
+        membership, subscriptions = self.group.membership, self.polling.subscriptions
+        if (
+            membership.state is not _STABLE
+            or membership.is_rejoin_needed_or_pending
+            or not membership.needs_join_prepare
+            or self.group.commits.before_rebalance is not None
+            or not subscriptions.assigned_partitions
+            or not self.polling.is_in_order
+            or self._thread_that_waits(now_ms) is None
+        ):
+            return False
+        self._end(answered)
+        self.polling.end_round(now_ms)
+        membership.heartbeat.polled(now_ms)
+        self.group.rebalancing.begin_to_prepare()
+        self._commit = self._send(now_ms)
+        self.polling.begin_to_wait(now_ms, is_in_order=False)
+        return True
+
+    def _joins(self, answered: ClientRequest, reply: OffsetCommitResponse, now_ms: int) -> bool:
+        """The commit is answered: join."""
+        membership, rebalancing = self.group.membership, self.group.rebalancing
+        commit = self.group.commits.before_rebalance
+        if (
+            membership.state is not _STABLE
+            or not membership.rejoin_needed
+            or membership.join_future is not None
+            or not membership.needs_join_prepare
+            or commit is None
+            or commit.is_done
+            or not _is_all_committed(reply)
+            or not rebalancing.keeps_all
+            or self._thread_that_waits(now_ms) is None
+        ):
+            return False
+        self._commit = None
+        self._end(answered)
+        self.polling.end_round(now_ms)
+        self.group.commits.tell_committed()
+        membership.heartbeat.polled(now_ms)
+        rebalancing.end_prepare_keeping_all()
+        membership.begin_join()
+        self._send(now_ms)
+        self.polling.begin_to_wait(now_ms, is_in_order=False)
+        return True
+
+    def _syncs(self, answered: ClientRequest, reply: JoinGroupResponse, now_ms: int) -> bool:
+        """The group is complete, and somebody else leads it: ask for the assignment."""
+        membership = self.group.membership
+        if (
+            membership.state is not _PREPARING
+            or membership.join_future is None
+            or membership.join_future.is_done
+            or membership.needs_join_prepare
+            or reply.leader == reply.member_id
+            or reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE)
+            or (thread := self._thread_that_waits(now_ms)) is None
+        ):
+            return False
+        turns = thread.turns
+        assert turns is not None
+        self._end(answered)
+        # It enables the heartbeat thread, whose turn comes before the application's next round.
+        self.threads.running_beat = turns
+        self._send(now_ms)
+        self.threads.running_beat = None
+        self.threads.take_turn(turns, now_ms + self.client.config.retry_backoff_ms)
+        self.polling.end_round(now_ms)
+        membership.heartbeat.polled(now_ms)
+        self.polling.begin_to_wait(now_ms, is_in_order=False)
+        return True
+
+    def _completes(self, answered: ClientRequest, reply: SyncGroupResponse, now_ms: int) -> bool:
+        """The assignment is there, and is of what is owned: all is in order."""
+        membership, rebalancing = self.group.membership, self.group.rebalancing
+        listener = self.polling.subscriptions.listener
+        if (
+            membership.state is not _COMPLETING
+            or membership.join_future is None
+            or membership.join_future.is_done
+            or membership.needs_join_prepare
+            or membership.generation.is_reset
+            or reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE)
+            or reply.protocol_name not in (None, membership.generation.protocol_name)
+            or not (listener is None or listener.ignores_none_assigned)
+            or not self.polling.positions.is_all_there
+            or not rebalancing.is_what_it_owns(reply.assignment)
+            or self._thread_that_waits(now_ms) is None
+        ):
+            return False
+        self._end(answered)
+        self.polling.end_round(now_ms)
+        membership.heartbeat.polled(now_ms)
+        rebalancing.complete_join_keeping_all(reply.assignment)
+        self.polling.begin_to_wait(now_ms, is_in_order=True)
+        return True
+
+    # --- what they are made of --------------------------------------------------------------------
+
+    def _end(self, answered: ClientRequest) -> None:
+        """End a request with its answer, as the pass that waits would."""
+        connection, network = answered.node.connection, self.client.network
+        network.channels.take_only_reply(connection)
+        network.end_answered(connection)
+        if type(answered.request) is not HeartbeatRequest:
+            self.client.ended += 1
+        told = answered.on_reply(answered.reply)
+        assert told is None, "who hears of a plain answer waits for nobody"
+
+    def _send(self, now_ms: int) -> ClientRequest:
+        """Put the one request that is queued on the wire, as the next pass would."""
+        request, network = self.client.next_at_rest(), self.client.network
+        network.send(request, now_ms)
+        network.channels.receive()  # It finds nothing there.
+        return request
+
+    # --- whether a round would do nothing else ----------------------------------------------------
+
+    def _thread_that_waits(self, now_ms: int) -> HeartbeatThread | None:
+        """The heartbeat thread, if neither it nor the poll has anything to do besides a step."""
+        group = self.group
+        thread, commits = group.membership.heartbeat_thread, group.commits
+        subscriptions, leading = self.polling.subscriptions, group.leading
+        if (
+            thread is None
+            or thread.turns is None
+            or thread.is_closed
+            or thread.failure is not None
+            or not self.threads.will_have_turn(thread.turns, now_ms)
+            or (now_ms >= group.membership.heartbeat.beat_at_ms and group.membership.has_joined)
+            or commits.completed
+            or commits.is_fenced
+            or commits.is_due(now_ms)
+            or leading.assigned_for is not None
+            or leading.seen.version < group.metadata.update_version
+            or not subscriptions.has_auto_assigned_partitions
+            or subscriptions.has_pattern_subscription
+            or group.rebalancing.joined_subscription is not subscriptions.subscription
+            or not self.polling.can_go_round(now_ms)
+        ):
+            return None
+        return thread
+
+
+def _is_all_committed(reply: OffsetCommitResponse) -> bool:
+    for topic in reply.topics:
+        for partition in topic.partitions:
+            if partition.error_code is not _NONE:
+                return False
+    return True
