@@ -278,7 +278,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
         inside="hear",
         line="if not sent_ms <= now_ms < self.until_ms or now_ms + self.backoff_ms > self.at_ms:",
         faulty="if not sent_ms <= now_ms < self.until_ms:",
-        says="A heartbeat leaves before the heartbeat thread has had its turn, after a late answer.",
+        says="A heartbeat leaves before the heartbeat thread had its turn, after a late answer.",
     ),
     Fault(
         file="client/threads.py",
