@@ -87,13 +87,14 @@ def test_a_heartbeat_of_a_pulse_is_in_flight_until_it_is_answered():
 
 
 def test_a_heartbeat_of_a_pulse_that_is_not_answered_is_overdue_in_time():
-    talk = a_beating(**{"request.timeout.ms": 10_000, "default.api.timeout.ms": 10_000})
+    commits = {"enable.auto.commit": True, "auto.commit.interval.ms": 7_000}
+    patience = {"request.timeout.ms": 10_000, "default.api.timeout.ms": 10_000}
+    talk = a_beating(**commits, **patience)
     talk.consumer.on_time(6_000)
-    talk.consumer.clock.now_ms = 6_010
 
-    talk.release("Fetch")  # That alone does not end its rest.
+    talk.consumer.on_time(7_000)  # A commit leaves, and that alone does not end its rest.
 
-    assert talk.consumer.threads.calm_until_ms == 16_001
+    assert talk.consumer.threads.calm_until_ms == 6_000 + 10_000 + 1
 
 
 def test_a_consumer_wants_to_act_when_its_next_heartbeat_is_due():
