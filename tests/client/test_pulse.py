@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.timers import LONG_AGO
+from client.timers import LONG_AGO, NEVER
 from coordinator import ErrorCode
 from coordinator.protocol import HeartbeatResponse
 from tests.client.talk import BY_HAND, Talk
@@ -14,10 +14,16 @@ GOOD = HeartbeatResponse(error_code=ErrorCode.NONE)
 
 
 def a_beating(**settings):
-    """A member at rest whose heartbeat of 3,000 ms was answered 2 ms later."""
+    """A member at rest whose heartbeat of 3,000 ms was answered 2 ms later.
+
+    Its fetches wait for ever.
+    """
     talk = Talk(settings={**BY_HAND, **settings}, committed={"t-0": 0, "t-1": 0}).joins()
     talk.held |= {"Fetch", "Heartbeat"}
     talk.poll(LONG_MS)
+    network = talk.consumer.calls.client.network
+    for fetch in talk.consumer.in_flight:
+        network.set_sent(fetch.node.connection, fetch.request, NEVER)
     beat(talk, 3_000)
     return talk
 
