@@ -96,6 +96,7 @@ def test_a_heartbeat_of_a_pulse_that_is_not_answered_is_overdue_in_time():
     commits = {"enable.auto.commit": True, "auto.commit.interval.ms": 7_000}
     patience = {"request.timeout.ms": 10_000, "default.api.timeout.ms": 10_000}
     talk = a_beating(**commits, **patience)
+    talk.consumer.threads.calm_until_ms = LONG_MS  # as if it had looked anew by now
     talk.consumer.on_time(6_000)
 
     talk.consumer.on_time(7_000)  # A commit leaves, and that alone does not end its rest.
