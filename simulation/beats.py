@@ -86,7 +86,6 @@ def come_home(way: BeatWay) -> None:
     connection, host, fold = way.connection, way.host, way.fold
     if (
         host.seeks_quiet
-        or host.is_paused
         or not connection.is_open
         or connection.link.is_silent_to_client
         or connection.kept_in

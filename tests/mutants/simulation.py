@@ -171,13 +171,6 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/beats.py",
         inside="come_home",
-        line="or host.is_paused",
-        faulty="",
-        says="A consumer that stands still hears answers to its heartbeats.",
-    ),
-    Fault(
-        file="simulation/beats.py",
-        inside="come_home",
         line="or not connection.is_open",
         faulty="",
         says="An answer to a heartbeat is heard after its connection is gone.",
