@@ -16,7 +16,6 @@ from client.connections import ConnectionStates
 from client.discovery import Discovery
 from client.dispatch import ConsumerNetworkClient
 from client.fetching import Fetcher
-from client.following import Following
 from client.group import GroupClient
 from client.heartbeats import Heartbeat
 from client.joining import GroupRequests
@@ -83,7 +82,7 @@ def assemble(around: Surroundings) -> AsyncConsumer:
     collector = Collector(
         config=config, clock=clock, metadata=metadata, subscriptions=subscriptions
     )
-    calls = AsyncConsumer(
+    return AsyncConsumer(
         config=config,
         clock=clock,
         client=client,
@@ -103,12 +102,6 @@ def assemble(around: Surroundings) -> AsyncConsumer:
         tell=around.tell,
         group=group,
     )
-    if group is not None:
-        following = Following(
-            threads=around.threads, client=client, polling=calls.polling, group=group
-        )
-        around.threads.takes_at_once = following.take
-    return calls
 
 
 def _network(around: Surroundings, metadata: ConsumerMetadata) -> ConsumerNetworkClient:

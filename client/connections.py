@@ -255,18 +255,6 @@ class Channels:
         self._open[connection].inbound.append(reply)
         self.news += 1
 
-    def only_reply(self, connection: str) -> object | None:
-        """The reply on this connection, if it is all that there is to be noticed."""
-        channel = self._open.get(connection)
-        if channel is None or not channel.inbound or self.news != 1 or self.is_woken:
-            return None
-        return channel.inbound[0]
-
-    def take_only_reply(self, connection: str) -> None:
-        """That reply is noticed."""
-        self._open[connection].inbound.popleft()
-        self.news -= 1
-
     def get(self, connection: str) -> Channel | None:
         """The channel, if the connection is open or being opened."""
         return self._open.get(connection)

@@ -16,6 +16,7 @@ from client.assembly import Surroundings, assemble
 from client.backoff import Chance, NoChance
 from client.calls import AsyncConsumer
 from client.connections import Link
+from client.following import Following
 from client.listeners import ConsumerInterceptor
 from client.network import ClientRequest
 from client.outputs import ApplicationEnded
@@ -67,10 +68,10 @@ class Consumer:
         #: Its heartbeats while they are all that happens; a host may let them leave by themselves.
         self.pulse = self.threads.pulse
         self._rest: Rest | None = None
+        self._following: Following | None = None
         if self.calls.group is not None:
-            self._rest = Rest(
-                threads=self.threads, polling=self.calls.polling, group=self.calls.group
-            )
+            parts = self.threads, self.calls.polling, self.calls.group
+            self._rest, self._following = Rest(*parts), Following(*parts)
 
     # --- doors ------------------------------------------------------------------------------------
 
@@ -90,7 +91,10 @@ class Consumer:
         if self._rest is not None and self._rest.hear(connection, reply, to, now_ms):
             self.has_rested = True
             return self._taken() if self._told else ()
-        self._advance(now_ms)
+        self._leave_rest(now_ms)
+        if self._following is not None and self._following.hear(connection, reply, to, now_ms):
+            return self._taken()
+        self.threads.advance(now_ms)
         network = self.calls.client.network
         oldest = network.oldest_unanswered(connection)
         if oldest is None:
@@ -192,11 +196,15 @@ class Consumer:
     # --- inside -----------------------------------------------------------------------------------
 
     def _advance(self, now_ms: int) -> None:
-        self.write_down()  # The clock, too, may not know of the last heartbeats.
+        self._leave_rest(now_ms)
+        self.threads.advance(now_ms)
+
+    def _leave_rest(self, now_ms: int) -> None:
+        if self._rest is not None:
+            self._rest.write_down()  # The clock, too, may not know of the last heartbeats.
         if now_ms < self.clock.now_ms:
             raise ValueError(f"now_ms must not be before {self.clock.now_ms}, not {now_ms}")
         self.has_rested = False
-        self.threads.advance(now_ms)
 
     def _settled(self) -> tuple[object, ...]:
         self.threads.settle()

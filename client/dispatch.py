@@ -367,17 +367,19 @@ class ConsumerNetworkClient:
             or not self.network.is_at_rest
         )
 
-    def only_answer(self, connection: str, now_ms: int) -> ClientRequest | None:
-        """The request, with its answer, that the pass that waits would end, and do nothing else."""
+    def only_to_end(self, connection: str, now_ms: int) -> ClientRequest | None:
+        """The request that the pass that waits would end with an answer, and do nothing else."""
+        network = self.network
         if (
             self._unsent
             or self._pending_disconnects
             or self.is_woken_up
             or self.metadata.has_error
-            or now_ms < self.network.states.backs_off_until_ms
+            or now_ms < network.states.backs_off_until_ms
+            or not network.has_only_to_end(now_ms)
         ):
             return None
-        return self.network.only_answer(connection, now_ms)
+        return network.next_to_end(connection)
 
     def idle_until_ms(self, now_ms: int) -> int:
         """Until when passes that wait can only be ended by news; now, if this one has others.

@@ -114,10 +114,7 @@ class Fetcher:
         """Whether every broker that could be asked for what is owned has been, and is to answer."""
         if self.subscriptions.has_read_from_followers:
             return False
-        under_way = self._under_way
-        return all(
-            leader is not None and leader.id in under_way for leader in self.subscriptions.leaders
-        )
+        return self.subscriptions.is_led_by(self._under_way)
 
     def plain_answer(self, node: BrokerNode, reply: FetchResponse) -> PlainAnswer | None:
         """An answer of which one collection would hand out all records, and leave nothing.

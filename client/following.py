@@ -23,6 +23,7 @@ from client.in_flight import ClientRequest
 from client.polling import PollLoop
 from client.states import MemberState
 from client.threads import Threads
+from client.timers import LONG_AGO
 from coordinator.errors import ErrorCode
 from coordinator.protocol import (
     CONSUMER_PROTOCOL_TYPE,
@@ -30,6 +31,7 @@ from coordinator.protocol import (
     HeartbeatResponse,
     JoinGroupResponse,
     OffsetCommitResponse,
+    Request,
     SyncGroupResponse,
 )
 
@@ -42,18 +44,22 @@ _STABLE, _PREPARING = MemberState.STABLE, MemberState.PREPARING_REBALANCE
 _COMPLETING = MemberState.COMPLETING_REBALANCE
 
 
-@define(eq=False, kw_only=True, repr=False)
+@define(eq=False, repr=False)
 class Following:
     """The steps of a member from one generation into the next, while its poll waits."""
 
     threads: Threads
-    client: ConsumerNetworkClient
     polling: PollLoop
     group: GroupClient
+    client: ConsumerNetworkClient = field(init=False)
     #: The commit that was sent here before a join, while it is not answered.
     _commit: ClientRequest | None = field(default=None, init=False)
     #: Whether settings and assignors are such that a step is what it looks like.
     _can_follow: bool = field(init=False)
+
+    @client.default
+    def _client(self) -> ConsumerNetworkClient:
+        return self.polling.client
 
     @_can_follow.default
     def _is_plain_consumer(self) -> bool:
@@ -68,23 +74,30 @@ class Following:
             and not self.group.commits.interceptors
         )
 
-    def take(self, now_ms: int) -> bool:
-        """Take the answer that has come, if it is one of the four, and a plain one; whether so."""
-        wait = self.threads.application_wait
-        coordinator = self.group.membership.discovery.coordinator
+    def hear(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
+        """Take an answer, if it is one of the four, and a plain one; whether it was.
+
+        What was done at rest is written down, and the clock is not later than this.
+        """
+        threads, coordinator = self.threads, self.group.membership.discovery.coordinator
+        wait = threads.application_wait
         if (
             not self._can_follow
-            or coordinator is None
             or wait is None
             or wait.channels is None
             or now_ms >= wait.deadline_ms
-            or not self.client.network.can_send(coordinator.connection)
-            or (answered := self.client.only_answer(coordinator.connection, now_ms)) is None
+            or threads.stalls
+            or coordinator is None
+            or coordinator.connection != connection
+            or (answered := self.client.only_to_end(connection, now_ms)) is None
+            or not (to is None or answered.request is to)
         ):
             return False
-        reply = answered.reply
+        threads.calm_until_ms, threads.clock.now_ms = LONG_AGO, now_ms
         if type(reply) is HeartbeatResponse:
-            return reply.error_code is _REBALANCE_IN_PROGRESS and self._commits(answered, now_ms)
+            return reply.error_code is _REBALANCE_IN_PROGRESS and self._commits(
+                answered, reply, now_ms
+            )
         if type(reply) is OffsetCommitResponse:
             return answered is self._commit and self._joins(answered, reply, now_ms)
         if type(reply) is JoinGroupResponse:
@@ -95,7 +108,7 @@ class Following:
 
     # --- the steps --------------------------------------------------------------------------------
 
-    def _commits(self, answered: ClientRequest, now_ms: int) -> bool:
+    def _commits(self, answered: ClientRequest, reply: HeartbeatResponse, now_ms: int) -> bool:
         """The group rebalances: commit, before the join."""
         membership, subscriptions = self.group.membership, self.polling.subscriptions
         if (
@@ -108,7 +121,7 @@ class Following:
             or self._thread_that_waits(now_ms) is None
         ):
             return False
-        self._end(answered)
+        self._end(answered, reply)
         self.polling.end_round(now_ms)
         membership.heartbeat.polled(now_ms)
         self.group.rebalancing.begin_to_prepare()
@@ -133,7 +146,7 @@ class Following:
         ):
             return False
         self._commit = None
-        self._end(answered)
+        self._end(answered, reply)
         self.polling.end_round(now_ms)
         self.group.commits.tell_committed()
         membership.heartbeat.polled(now_ms)
@@ -158,7 +171,7 @@ class Following:
             return False
         turns = thread.turns
         assert turns is not None
-        self._end(answered)
+        self._end(answered, reply)
         # It enables the heartbeat thread, whose turn comes before the application's next round.
         self.threads.running_beat = turns
         self._send(now_ms)
@@ -183,34 +196,32 @@ class Following:
             or reply.protocol_name not in (None, membership.generation.protocol_name)
             or not (listener is None or listener.ignores_none_assigned)
             or not self.polling.positions.is_all_there
-            or not rebalancing.is_what_it_owns(reply.assignment)
+            or (assignment := rebalancing.of_what_it_owns(reply.assignment)) is None
             or self._thread_that_waits(now_ms) is None
         ):
             return False
-        self._end(answered)
+        self._end(answered, reply)
         self.polling.end_round(now_ms)
         membership.heartbeat.polled(now_ms)
-        rebalancing.complete_join_keeping_all(reply.assignment)
+        rebalancing.complete_join_keeping_all(assignment)
         self.polling.begin_to_wait(now_ms, is_in_order=True)
         return True
 
     # --- what they are made of --------------------------------------------------------------------
 
-    def _end(self, answered: ClientRequest) -> None:
+    def _end(self, answered: ClientRequest, reply: object) -> None:
         """End a request with its answer, as the pass that waits would."""
-        connection, network = answered.node.connection, self.client.network
-        network.channels.take_only_reply(connection)
-        network.end_answered(connection)
+        self.client.network.end_answered(answered.node.connection)
         if type(answered.request) is not HeartbeatRequest:
             self.client.ended += 1
-        told = answered.on_reply(answered.reply)
+        told = answered.on_reply(reply)
         assert told is None, "who hears of a plain answer waits for nobody"
 
     def _send(self, now_ms: int) -> ClientRequest:
         """Put the one request that is queued on the wire, as the next pass would."""
         request, network = self.client.next_at_rest(), self.client.network
         network.send(request, now_ms)
-        network.channels.receive()  # It finds nothing there.
+        network.channels.is_woken = False  # as a pass that finds nothing
         return request
 
     # --- whether a round would do nothing else ----------------------------------------------------

@@ -145,23 +145,21 @@ class NetworkClient:
             return sent[0]
         return None
 
-    def only_answer(self, connection: str, now_ms: int) -> ClientRequest | None:
-        """The request, with its answer, that a pass would end now if it would do nothing else."""
-        reply = self.channels.only_reply(connection)
-        if (
-            reply is None
-            or self._aborted
-            or self.ended
-            or self.states.connecting_count
-            or self._metadata_in_progress is not None
-            or self._metadata_attempt_start_ms is not None
-            or now_ms >= self._overdue_from_ms
-            or now_ms >= self.metadata.fresh_until_ms
-        ):
-            return None
-        sent = self._in_flight[connection][0]
-        sent.reply = reply
-        return sent
+    def has_only_to_end(self, now_ms: int) -> bool:
+        """Whether a pass that ends a request now would do nothing else."""
+        return (
+            now_ms < self._overdue_from_ms
+            and now_ms < self.metadata.fresh_until_ms
+            and not (
+                self._aborted
+                or self.ended
+                or self.channels.is_woken
+                or self.channels.news
+                or self.states.connecting_count
+                or self._metadata_in_progress is not None
+                or self._metadata_attempt_start_ms is not None
+            )
+        )
 
     # --- what only a host does --------------------------------------------------------------------
 

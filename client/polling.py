@@ -19,6 +19,7 @@ from client.metadata import ConsumerMetadata
 from client.positions import Positions
 from client.records import RecordRange
 from client.settings import ConsumerConfig
+from client.states import MemberState
 from client.subscription import SubscriptionState
 from client.timers import NEVER, Clock, Timer
 
@@ -295,8 +296,9 @@ class PollLoop:
         """
         group, states = self.group, self.client.network.states
         if (
-            not self.swallows_empty_polls
-            or group is None
+            group is None
+            or group.membership.state is not MemberState.PREPARING_REBALANCE
+            or not self.swallows_empty_polls
             or not timer.current_ms == self.clock.now_ms < timer.deadline_ms
             or states.backs_off_until_ms > timer.current_ms
             or self.subscriptions.has_read_from_followers

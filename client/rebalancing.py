@@ -233,26 +233,27 @@ class Rebalancing:
         )
         return assignor
 
-    def is_what_it_owns(self, data: bytes) -> bool:
-        """Whether an assignment is of what is owned already, and this can be read from it."""
+    def of_what_it_owns(self, data: bytes) -> Assignment | None:
+        """An assignment of what is owned already, if it is one and can be read."""
         if len(data) < _ASSIGNMENT_LENGTH_MIN:
-            return False
+            return None
         try:
             assignment = decode_assignment(data)
         except SchemaError:
-            return False
+            return None
         owned = self.subscriptions.assigned_partitions
         assigned = _as_partitions(assignment.partitions)
-        return len(assigned) == len(owned) and set(assigned) == set(owned)
+        is_owned = len(assigned) == len(owned) and set(assigned) == set(owned)
+        return assignment if is_owned else None
 
-    def complete_join_keeping_all(self, data: bytes) -> None:
+    def complete_join_keeping_all(self, assignment: Assignment) -> None:
         """What completing a join comes to where the assignment is of what is owned already.
 
         Neither the listener nor the assignor may mind; the listener is spoken of as if called.
         """
         membership, now_ms = self.membership, self.membership.clock.now_ms
         assignor = self._begin_to_complete(membership.generation)
-        assignor.on_assignment(decode_assignment(data), self.group_metadata)
+        assignor.on_assignment(assignment, self.group_metadata)
         self.commits.restart_auto_commit_timer()
         self.subscriptions.assign_from_subscribed(sorted(self.subscriptions.assigned_partitions))
         if self.subscriptions.listener is not None:

@@ -36,7 +36,7 @@ from coordinator.protocol import (
 _NONE = ErrorCode.NONE
 
 
-@define(eq=False, kw_only=True, repr=False)
+@define(eq=False, repr=False)
 class Rest:
     """What a member of a group does while its poll is at rest.
 
@@ -123,22 +123,26 @@ class Rest:
         """Take an answer, if it is the good one to what was sent at rest; whether it was."""
         threads = self.threads
         pulse = threads.pulse
-        if type(reply) is HeartbeatResponse and reply.error_code is _NONE:
-            request = pulse.request if to is None else to
-            if connection == pulse.connection and pulse.hear(request, now_ms):
-                threads.clock.now_ms = now_ms
-                return True
-        pulse.end()
-        wait = threads.application_wait
-        if wait is None or not threads.clock.now_ms <= now_ms < wait.deadline_ms:
-            return False
         if type(reply) is HeartbeatResponse:
             is_good = reply.error_code is _NONE
         else:
             is_good = type(reply) is FetchResponse or (
                 type(reply) is OffsetCommitResponse and self._commit is not None
             )
-        if not is_good or (now_ms >= threads.calm_until_ms and not self._is_calm(wait, now_ms)):
+        if not is_good:
+            return False
+        if type(reply) is HeartbeatResponse and connection == pulse.connection:
+            request = pulse.request if to is None else to
+            if pulse.hear(request, now_ms):
+                threads.clock.now_ms = now_ms
+                return True
+        pulse.end()
+        wait = threads.application_wait
+        if (
+            wait is None
+            or not threads.clock.now_ms <= now_ms < wait.deadline_ms
+            or (now_ms >= threads.calm_until_ms and not self._is_calm(wait, now_ms))
+        ):
             return False
         if type(reply) is HeartbeatResponse:
             is_taken = self._hear_beat(connection, to, now_ms)

@@ -19,7 +19,6 @@ from client.listeners import RebalanceListener
 from client.messages import IsolationLevel
 from client.partitions import (
     NO_LEADER_OR_EPOCH,
-    BrokerNode,
     LeaderAndEpoch,
     OffsetAndMetadata,
     TopicPartition,
@@ -374,13 +373,14 @@ class SubscriptionState:
             if state.fetch_state is not FetchState.FETCHING
         )
 
-    @property
-    def leaders(self) -> list[BrokerNode | None]:
-        """Who leads each owned partition, by its position; None where that is not known."""
-        return [
-            None if state.position is None else state.position.current_leader.leader
-            for state in self._assignment.values()
-        ]
+    def is_led_by(self, brokers: Collection[int]) -> bool:
+        """Whether each owned partition is known to be led by one of these, by its position."""
+        for state in self._assignment.values():
+            position = state.position
+            leader = None if position is None else position.current_leader.leader
+            if leader is None or leader.id not in brokers:
+                return False
+        return True
 
     def is_fetchable(self, partition: TopicPartition) -> bool:
         """Whether its records may be handed out; not if its topic was dropped from the list."""

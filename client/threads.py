@@ -86,9 +86,6 @@ class Threads:
     calm_until_ms: int = field(default=LONG_AGO, init=False)
     #: Its heartbeats there, as long as there is nothing else.
     pulse: Pulse = field(factory=Pulse, init=False)
-    #: Takes an answer that has ended the application's wait, if the application need not be
-    #: resumed for it, and says whether it was such a one.
-    takes_at_once: Callable[[int], bool] | None = field(default=None, init=False)
     #: What a failed heartbeat does besides: like any notification, it gives a turn.
     after_failed_beat: Callable[[], None] = field(init=False)
 
@@ -311,8 +308,7 @@ class Threads:
                 or ((channels := wait.channels) and (channels.is_woken or channels.news))
             ):
                 self.count_turn()
-                if self.takes_at_once is None or not self.takes_at_once(now_ms):
-                    self._run_application()
+                self._run_application()
                 continue
             if self._application is not None and self._wait_is_locked:
                 return
