@@ -79,21 +79,19 @@ class Following:
 
         What was done at rest is written down, and the clock is not later than this.
         """
-        threads, coordinator = self.threads, self.group.membership.discovery.coordinator
-        wait = threads.application_wait
+        wait = self.threads.application_wait
+        coordinator = self.group.membership.discovery.coordinator
         if (
             not self._can_follow
             or wait is None
             or wait.channels is None
             or now_ms >= wait.deadline_ms
-            or threads.stalls
             or coordinator is None
             or coordinator.connection != connection
             or (answered := self.client.only_to_end(connection, now_ms)) is None
             or not (to is None or answered.request is to)
         ):
             return False
-        threads.calm_until_ms, threads.clock.now_ms = LONG_AGO, now_ms
         if type(reply) is HeartbeatResponse:
             return reply.error_code is _REBALANCE_IN_PROGRESS and self._commits(
                 answered, reply, now_ms
@@ -121,7 +119,7 @@ class Following:
             or self._thread_that_waits(now_ms) is None
         ):
             return False
-        self._end(answered, reply)
+        self._end(answered, reply, now_ms)
         self.polling.end_round(now_ms)
         membership.heartbeat.polled(now_ms)
         self.group.rebalancing.begin_to_prepare()
@@ -146,7 +144,7 @@ class Following:
         ):
             return False
         self._commit = None
-        self._end(answered, reply)
+        self._end(answered, reply, now_ms)
         self.polling.end_round(now_ms)
         self.group.commits.tell_committed()
         membership.heartbeat.polled(now_ms)
@@ -171,7 +169,7 @@ class Following:
             return False
         turns = thread.turns
         assert turns is not None
-        self._end(answered, reply)
+        self._end(answered, reply, now_ms)
         # It enables the heartbeat thread, whose turn comes before the application's next round.
         self.threads.running_beat = turns
         self._send(now_ms)
@@ -200,7 +198,7 @@ class Following:
             or self._thread_that_waits(now_ms) is None
         ):
             return False
-        self._end(answered, reply)
+        self._end(answered, reply, now_ms)
         self.polling.end_round(now_ms)
         membership.heartbeat.polled(now_ms)
         rebalancing.complete_join_keeping_all(assignment)
@@ -209,8 +207,9 @@ class Following:
 
     # --- what they are made of --------------------------------------------------------------------
 
-    def _end(self, answered: ClientRequest, reply: object) -> None:
+    def _end(self, answered: ClientRequest, reply: object, now_ms: int) -> None:
         """End a request with its answer, as the pass that waits would."""
+        self.threads.calm_until_ms, self.threads.clock.now_ms = LONG_AGO, now_ms
         self.client.network.end_answered(answered.node.connection)
         if type(answered.request) is not HeartbeatRequest:
             self.client.ended += 1

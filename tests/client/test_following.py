@@ -127,8 +127,10 @@ def _rejoin(talk, _):
     talk.consumer.calls.group.membership.request_rejoin("asked for")
 
 
-INCIDENTS = (_pass, _stall, _stall_now, _produce, _move_leader, _add_partition, _lose)
-INCIDENTS += (_lose_a_leader, _rejoin)
+INCIDENTS = (
+    *(_pass, _stall, _stall_now, _produce, _move_leader),
+    *(_add_partition, _lose, _lose_a_leader, _rejoin),
+)
 
 incidents = st.tuples(st.sampled_from(INCIDENTS), st.sampled_from((1, 90, 400, 1_100, 3_000)))
 settings_of_members = st.fixed_dictionaries(

@@ -302,10 +302,10 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
         says="After a pulse the poll goes by the time of a heartbeat that has long left.",
     ),
     Fault(
-        file="client/following.py",
-        inside="hear",
-        line="or threads.stalls",
-        faulty="or False",
+        file="client/threads.py",
+        inside="has_only",
+        line="and not (self.lock.depth or self.stalls)",
+        faulty="and not self.lock.depth",
         says="A member follows its group in the middle of a stall.",
     ),
     Fault(
@@ -331,31 +331,10 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="client/following.py",
-        inside="_thread_that_waits",
-        line="or commits.is_due(now_ms)",
-        faulty="or False",
-        says="A member that follows its group forgets a commit that is due.",
-    ),
-    Fault(
-        file="client/following.py",
-        inside="_thread_that_waits",
-        line="or leading.seen.version < group.metadata.update_version",
-        faulty="or False",
-        says="A member that follows its group does not look at new metadata.",
-    ),
-    Fault(
-        file="client/following.py",
         inside="_send",
         line="network.channels.is_woken = False  # as a pass that finds nothing",
         faulty="pass",
         says="A request that was sent by following ends the next wait.",
-    ),
-    Fault(
-        file="client/polling.py",
-        inside="can_go_round",
-        line="and self.positions.seen_version == self.metadata.update_version",
-        faulty="and True",
-        says="A member that follows its group does not check its positions by new metadata.",
     ),
     Fault(
         file="client/rebalancing.py",
