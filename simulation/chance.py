@@ -47,6 +47,9 @@ class Law:
     """
 
     quantiles: tuple[int, ...] = field(validator=min_len(1))
+    #: Where each line begins and how far it rises, and how many lie between the quantiles.
+    _lines: tuple[tuple[int, int], ...] = field(init=False, eq=False, repr=False)
+    _spans: int = field(init=False, eq=False, repr=False)
 
     @quantiles.validator
     def _least_first(self, _attribute: object, value: tuple[int, ...]) -> None:
@@ -55,31 +58,28 @@ class Law:
         if list(value) != sorted(value):
             raise ValueError(f"quantiles must rise, not {value}")
 
+    def __attrs_post_init__(self) -> None:
+        """Draw the lines."""
+        ends = (*self.quantiles[1:], self.quantiles[-1])
+        lines = tuple((low, high - low) for low, high in zip(self.quantiles, ends, strict=True))
+        object.__setattr__(self, "_lines", lines)
+        object.__setattr__(self, "_spans", len(lines) - 1)
+
     def of(self, drawn: int) -> int:
         """The length that belongs to a draw."""
-        table = self.quantiles
-        last = len(table) - 1
-        if last == 0:
-            return table[0]
-        place = drawn * last
-        index = place >> _BITS
-        low = table[index]
-        return low + (((table[index + 1] - low) * ((place & _MASK) >> 32)) >> 32)
+        place = drawn * self._spans
+        low, rise = self._lines[place >> _BITS]
+        return low + (rise * ((place & _MASK) >> 32) >> 32)
 
     def drawn(self, stream: int, k: int) -> int:
         """The length that belongs to the k-th draw of a stream; every message asks for two."""
-        table = self.quantiles
-        last = len(table) - 1
-        if last == 0:
-            return table[0]
         # `draw` and `of` once more, without the calls.
         z = (stream + k * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
-        place = (z ^ (z >> 31)) * last
-        index = place >> 64
-        low, high = table[index], table[index + 1]
-        return low if low == high else low + ((high - low) * (place >> 32 & 0xFFFFFFFF) >> 32)
+        place = (z ^ (z >> 31)) * self._spans
+        low, rise = self._lines[place >> 64]
+        return low + (rise * (place >> 32 & 0xFFFFFFFF) >> 32) if rise else low
 
     @property
     def nominal_ms(self) -> int:
