@@ -17,7 +17,7 @@ from coordinator.protocol import JoinGroupRequest, LeaveGroupRequest, Request
 from coordinator.timers import ExpiryTimer, SetTimer, Timer
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, Kind, Row, WorldEventKind
-from simulation.facts import TIMER_WORDS, facts_of_event, facts_of_reply
+from simulation.facts import TIMER_WORDS, facts_of_event, with_reply
 
 #: The one broker there is.
 _BROKER = 1
@@ -109,7 +109,7 @@ class CoordinatorUnderTest(LocalCoordinator):
                 self._note(event.kind, **facts_of_event(event))
         for reply in outcome.replies:
             request = self._answers[reply.request_id].request
-            facts: Facts = {**self._facts_of(request), **facts_of_reply(reply.response)}
+            facts = with_reply(self._facts_of(request), reply.response)
             if isinstance(request, JoinGroupRequest) and (member := facts.get("member")):
                 facts["client"] = self._name(member, request.client_id)
             self._note(WorldEventKind.REPLY_SENT, **facts)

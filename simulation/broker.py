@@ -44,7 +44,7 @@ from simulation.broker_timers import BrokerTimers, SetBy
 from simulation.cluster import OFFSETS_TOPIC, SimulatedCluster
 from simulation.data_answers import ABOUT_DATA, DataAnswers
 from simulation.events import Facts, WorldEventKind
-from simulation.facts import TIMER_WORDS, error_of, facts_of_commit, facts_of_event, facts_of_reply
+from simulation.facts import TIMER_WORDS, error_of, facts_of_commit, facts_of_event, with_reply
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.network import Message, Network
 from simulation.offsets_log import LogTrouble, OffsetsLog
@@ -296,7 +296,7 @@ class Broker:
             if message.row is None:
                 cause = self.state_rows.get(message.facts.get("group") or "", None)
             now_ms = self.kernel.now_ms
-            message.facts = {**message.facts, **facts_of_reply(response, error)}
+            message.facts = with_reply(message.facts, response, error)
             more: Facts = {"duration_ms": now_ms - message.received_ms}
             replied = self.recorder.put(_REPLIED, now_ms, cause, message.facts, more)
         self.network.reply(message, response, replied)

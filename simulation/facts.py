@@ -75,18 +75,18 @@ def facts_of_commit(
     }
 
 
-def facts_of_reply(response: object, error: str | None = None) -> Facts:
-    """What an answer says; a join's may give its caller a member id and a generation.
+def with_reply(facts: Facts, response: object, error: str | None = None) -> Facts:
+    """What a request and its answer say; a join's may give a member id and a generation.
 
     Who has asked for the first `error` in it already need not have it looked for again.
     """
-    facts: Facts = {"error": error_of(response) if error is None else error}
-    if isinstance(response, JoinGroupResponse):
+    said: Facts = {**facts, "error": error_of(response) if error is None else error}
+    if type(response) is JoinGroupResponse:
         if response.member_id != UNKNOWN_MEMBER_ID:
-            facts["member"] = response.member_id
+            said["member"] = response.member_id
         if response.generation_id != UNKNOWN_GENERATION_ID:
-            facts["generation"] = response.generation_id
-    return facts
+            said["generation"] = response.generation_id
+    return said
 
 
 def error_of(response: object) -> str:

@@ -25,7 +25,7 @@ from coordinator.protocol import (
     SyncGroupRequestAssignment,
 )
 from simulation.events import Facts, WorldEventKind
-from simulation.facts import facts_of_reply
+from simulation.facts import with_reply
 from simulation.kernel import FAR_MS
 from simulation.network import Connection, Message, kind_of
 from simulation.stage import Stage
@@ -150,7 +150,7 @@ class RawMember:
         """An answer arrives."""
         stage = self.stage
         now_ms = stage.kernel.now_ms
-        facts: Facts = {**message.facts, **facts_of_reply(response)}
+        facts = with_reply(message.facts, response)
         facts["duration_ms"] = now_ms - message.sent_ms
         if not message.connection.is_open:
             stage.recorder.record(WorldEventKind.REPLY_LOST, now_ms, replied, **facts)
