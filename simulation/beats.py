@@ -70,8 +70,13 @@ def arrive(way: BeatWay) -> None:
     beaten = None
     if host.network.is_free(connection, broker):
         beaten = broker.beat_at_once(way.request, now_ms)
-    if beaten is None or beaten[0].error_code is not _NONE:
+    if beaten is None:
         host.network.come(way.message())
+        return
+    if beaten[0].error_code is not _NONE:
+        message = way.message()
+        message.received_ms = now_ms
+        broker.answer_beat(message, beaten, now_ms)
         return
     way.response, (timer, due_ms) = beaten
     fold = way.fold

@@ -221,12 +221,16 @@ class Broker:
             return False
         response, (timer, at_ms) = beaten
         cause = self.recorder.fold(message.connection.link.client, message.set_by)
+        self.answer_beat(message, beaten, now_ms)
+        return True
+
+    def answer_beat(self, message: Message, beaten: Beaten, now_ms: int) -> None:
+        """Send what the coordinator has answered to a heartbeat that has just come."""
         self.timers.set_one(timer, at_ms, cause, now_ms)
         if response.error_code is _NONE:
             self.network.reply(message, response, None)
         else:
             self._reply(message, response, cause)
-        return True
 
     def _commit_at_once(self, message: Message) -> bool:
         """Take a commit in one step, if that is all there is to it; whether it was taken."""

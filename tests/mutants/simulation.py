@@ -157,8 +157,8 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/beats.py",
         inside="arrive",
-        line="if beaten is None or beaten[0].error_code is not _NONE:",
-        faulty="if beaten is None:",
+        line="if beaten[0].error_code is not _NONE:",
+        faulty="if False:",
         says="A consumer at rest is not told that its group rebalances.",
     ),
     Fault(
