@@ -22,7 +22,13 @@ from coordinator.protocol import (
     OffsetCommitResponse,
     OffsetCommitResponseTopic,
 )
-from coordinator.records import OffsetAndMetadata, OffsetRecord, TopicPartition
+from coordinator.records import (
+    OffsetAndMetadata,
+    OffsetRecord,
+    TopicPartition,
+    position,
+    record_of_position,
+)
 from coordinator.shard import Shard
 from coordinator.states import COMMIT_KEEPS_SESSION, NOBODY_THERE
 from coordinator.timers import SetTimer
@@ -38,6 +44,8 @@ class Committed(NamedTuple):
 
     shard: int
     records: tuple[OffsetRecord, ...]
+    #: Whether any position is another than the one that was committed before.
+    is_news: bool
     response: OffsetCommitResponse
     session: SetTimer
 
@@ -94,6 +102,7 @@ def commit_at_once(
     records: list[OffsetRecord] = []
     values: dict[TopicPartition, OffsetAndMetadata] = {}
     answers: list[tuple[str, str, tuple[int, ...]]] = []
+    is_news = False
     for topic in request.topics:
         name, partitions = topic.name, topic.partitions
         found = topics.get(name)
@@ -102,18 +111,16 @@ def commit_at_once(
         count, topic_id = found.partitions, found.topic_id
         said = []
         for each in partitions:
-            partition = each.partition_index
+            partition, offset = each.partition_index, each.committed_offset
             if each.committed_metadata or not 0 <= partition < count:
                 return None
-            values[name, partition] = value = OffsetAndMetadata(
-                committed_offset=each.committed_offset,
-                leader_epoch=each.committed_leader_epoch,
-                commit_timestamp_ms=now_ms,
-                topic_id=topic_id,
-            )
-            records.append(
-                OffsetRecord(group_id=group_id, topic=name, partition=partition, value=value)
-            )
+            place = (name, partition)
+            before = known.get(place)
+            if before is None or before.committed_offset != offset:
+                is_news = True
+            value = position(offset, each.committed_leader_epoch, now_ms, topic_id)
+            values[place] = value
+            records.append(record_of_position(group_id, name, partition, value))
             said.append(partition)
         answers.append((name, topic_id, tuple(said)))
     is_twice = len(answers) > 1 and len({name for name, _, _ in answers}) != len(answers)
@@ -124,7 +131,7 @@ def commit_at_once(
     session = tuple.__new__(SetTimer, (timer, now_ms + member.session_timeout_ms))
     shard.timers[timer] = session
     response = _answer_to(tuple(answers))
-    return tuple.__new__(Committed, (shard.index, tuple(records), response, session))
+    return tuple.__new__(Committed, (shard.index, tuple(records), is_news, response, session))
 
 
 @lru_cache(maxsize=1_024)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
-from coordinator.protocol.making import quickly_made
+from coordinator.protocol.making import quickly_made, surely_made
 
 #: A topic and a partition of it.
 TopicPartition = tuple[str, int]
@@ -74,3 +74,9 @@ class GroupRecord:
 
 
 Record = OffsetRecord | GroupRecord
+
+#: The usual position and the record of one, made without a look: one per partition of each commit.
+position = surely_made(
+    OffsetAndMetadata, "committed_offset", "leader_epoch", "commit_timestamp_ms", "topic_id"
+)
+record_of_position = surely_made(OffsetRecord, "group_id", "topic", "partition", "value")

@@ -160,17 +160,19 @@ class Broker:
             return
         if message.is_by_hand or kind not in _TOUCHING_NOBODY_ELSE:
             self.before_touching(message.facts.get("group") or "")
-        if message.is_repeat and not self.is_committed(request):
-            message.is_repeat = False  # Another commit overtook it, so now it is news.
-        self._show_cluster()
-        if kind != "OffsetCommit" or not self._commit_at_once(message):
-            self._ask_coordinator(message, now_ms)
+        if self._version != self.cluster.version:
+            self._show_cluster()
+        if kind == "OffsetCommit":
+            if self._commit_at_once(message, now_ms):
+                return
+            if message.is_repeat and not self.is_committed(request):
+                message.is_repeat = False  # Another commit overtook it, so now it is news.
+        self._ask_coordinator(message, now_ms)
 
     def _show_cluster(self) -> None:
         """Let the coordinator see the cluster as it is now."""
-        if self._version != self.cluster.version:
-            self._version = self.cluster.version
-            self.machine.view = self.cluster.view()
+        self._version = self.cluster.version
+        self.machine.view = self.cluster.view()
 
     def _ask_coordinator(self, message: Message, now_ms: int) -> None:
         request, cause = message.request, self._cause_of(message)
@@ -219,22 +221,22 @@ class Broker:
         beaten = self.beat_at_once(request, now_ms)
         if beaten is None:
             return False
-        response, (timer, at_ms) = beaten
-        cause = self.recorder.fold(message.connection.link.client, message.set_by)
         self.answer_beat(message, beaten, now_ms)
         return True
 
     def answer_beat(self, message: Message, beaten: Beaten, now_ms: int) -> None:
         """Send what the coordinator has answered to a heartbeat that has just come."""
+        response, (timer, at_ms) = beaten
+        cause = self.recorder.fold(message.connection.link.client, message.set_by)
         self.timers.set_one(timer, at_ms, cause, now_ms)
         if response.error_code is _NONE:
             self.network.reply(message, response, None)
         else:
             self._reply(message, response, cause)
 
-    def _commit_at_once(self, message: Message) -> bool:
+    def _commit_at_once(self, message: Message, now_ms: int) -> bool:
         """Take a commit in one step, if that is all there is to it; whether it was taken."""
-        request, now_ms = message.request, self.kernel.now_ms
+        request = message.request
         assert isinstance(request, OffsetCommitRequest)
         shard, trouble = self.machine.shard_of(request.group_id or ""), self.trouble
         if shard in trouble.failing or shard in trouble.slow_ms or self._queued.get(shard):
@@ -244,14 +246,16 @@ class Broker:
         committed = self.machine.commit_at_once(request, now_ms)
         if committed is None:
             return False
-        _, records, response, session = committed
+        _, records, is_news, response, (timer, at_ms) = committed
         cause = self._cause_of(message)
+        if is_news:
+            message.is_repeat = False  # If it was one, another commit overtook it.
         if not message.is_repeat:
             client = self.clients.get(request.member_id)
             for record in records:
                 facts = facts_of_commit(request, record, self.id, client)
                 self.recorder.put(_COMMITTED, now_ms, cause, facts)
-        self.timers.set((session,), cause, now_ms)
+        self.timers.set_one(timer, at_ms, cause, now_ms)
         written = self._log(shard, records, cause, message)
         self._answer(message, response, "NONE", written)
         return True
