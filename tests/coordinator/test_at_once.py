@@ -42,6 +42,18 @@ def test_a_plain_commit_is_the_same_by_both_ways(kind):
     assert twin.machine.snapshot() == broker.machine.snapshot()
 
 
+@pytest.mark.parametrize("kind", COMMITS)
+def test_a_commit_is_news_if_any_position_in_it_is(kind):
+    broker, ada, _ = a_broker_with_a_commit()
+    request = COMMITS[kind](ada)
+
+    first = broker.machine.commit_at_once(request, broker.now_ms)
+    second = broker.machine.commit_at_once(request, broker.now_ms)
+
+    assert first.is_news == (kind in ("of a new position", "of two topics"))
+    assert not second.is_news
+
+
 OTHERS = {
     "with metadata": lambda ada: commit_of(ada, an_offset(metadata="m")),
     "with a time to live": lambda ada: commit_of(ada, retention_time_ms=5, api_version=2),
