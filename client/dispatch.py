@@ -52,10 +52,16 @@ class ConsumerNetworkClient:
     _unsent: dict[BrokerNode, deque[ClientRequest]] = field(factory=dict)
     _pending_disconnects: deque[BrokerNode] = field(factory=deque)
     _delay_ms_max: int = field(init=False)
+    #: How long a pass waits at most, with something in flight.
+    patience_ms: int = field(init=False)
 
     @_delay_ms_max.default
     def _longest_wait(self) -> int:
         return min(self.config.heartbeat_interval_ms, MAX_POLL_TIMEOUT_MS)
+
+    @patience_ms.default
+    def _longest_pass(self) -> int:
+        return min(self._delay_ms_max, self.config.request_timeout_ms)
 
     # --- sending ----------------------------------------------------------------------------------
 
@@ -376,10 +382,9 @@ class ConsumerNetworkClient:
             or self.is_woken_up
             or self.metadata.has_error
             or now_ms < network.states.backs_off_until_ms
-            or not network.has_only_to_end(now_ms)
         ):
             return None
-        return network.next_to_end(connection)
+        return network.only_to_end(connection, now_ms)
 
     def idle_until_ms(self, now_ms: int) -> int:
         """Until when passes that wait can only be ended by news; now, if this one has others.
@@ -407,16 +412,14 @@ class ConsumerNetworkClient:
         """
         now_ms, network = self.clock.now_ms, self.network
         self.passes += 1
-        wait_ms = min(wait_ms, self._delay_ms_max, self.config.request_timeout_ms)
-        if network.in_flight_count == 0:
-            wait_ms = min(wait_ms, self.config.retry_backoff_ms)
-        deadline_ms = min(now_ms + wait_ms, self.metadata.expires_ms)
+        if wait_ms > self.patience_ms:
+            wait_ms = self.patience_ms
+        if network.in_flight_count == 0 and wait_ms > self.config.retry_backoff_ms:
+            wait_ms = self.config.retry_backoff_ms
+        deadline_ms = now_ms + wait_ms
+        if deadline_ms > self.metadata.expires_ms:
+            deadline_ms = self.metadata.expires_ms
         self.threads.application_wait = Wait(WaitKind.NETWORK, deadline_ms, network.channels)
-
-    @property
-    def patience_ms(self) -> int:
-        """How long a pass waits at most, with something in flight."""
-        return min(self._delay_ms_max, self.config.request_timeout_ms)
 
     def _timeout_ms(self, timer: Timer, should_block: ShouldBlock | None) -> int:
         """Send what can be sent; say how long to wait for news."""

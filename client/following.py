@@ -18,12 +18,11 @@ from client.assignors.round_robin import RoundRobinAssignor
 from client.assignors.sticky import StickyAssignor
 from client.dispatch import ConsumerNetworkClient
 from client.group import GroupClient
-from client.heartbeats import HeartbeatThread
 from client.in_flight import ClientRequest
 from client.polling import PollLoop
 from client.states import MemberState
-from client.threads import Threads
-from client.timers import LONG_AGO
+from client.threads import HeartbeatTurns, Threads
+from client.timers import LONG_AGO, Wait
 from coordinator.errors import ErrorCode
 from coordinator.protocol import (
     CONSUMER_PROTOCOL_TYPE,
@@ -52,8 +51,12 @@ class Following:
     polling: PollLoop
     group: GroupClient
     client: ConsumerNetworkClient = field(init=False)
-    #: The commit that was sent here before a join, while it is not answered.
-    _commit: ClientRequest | None = field(default=None, init=False)
+    #: What the last step sent, the wait in which it left the poll, the passes over the network
+    #: until then, and the turns of the heartbeat thread.
+    _sent: ClientRequest | None = field(default=None, init=False)
+    _wait: Wait | None = field(default=None, init=False)
+    _passes: int = field(default=0, init=False)
+    _turns: HeartbeatTurns | None = field(default=None, init=False)
     #: Whether settings and assignors are such that a step is what it looks like.
     _can_follow: bool = field(init=False)
 
@@ -97,7 +100,7 @@ class Following:
                 answered, reply, now_ms
             )
         if type(reply) is OffsetCommitResponse:
-            return answered is self._commit and self._joins(answered, reply, now_ms)
+            return self._joins(answered, reply, now_ms)
         if type(reply) is JoinGroupResponse:
             return reply.error_code is _NONE and self._syncs(answered, reply, now_ms)
         if type(reply) is SyncGroupResponse:
@@ -116,34 +119,27 @@ class Following:
             or self.group.commits.before_rebalance is not None
             or not subscriptions.assigned_partitions
             or not self.polling.is_in_order
-            or self._thread_that_waits(now_ms) is None
+            or not self._can_begin(now_ms)
         ):
             return False
         self._end(answered, reply, now_ms)
         self.polling.end_round(now_ms)
         membership.heartbeat.polled(now_ms)
         self.group.rebalancing.begin_to_prepare()
-        self._commit = self._send(now_ms)
-        self.polling.begin_to_wait(now_ms, is_in_order=False)
+        self._send(now_ms)
+        self._wait_anew(now_ms, is_in_order=False)
         return True
 
     def _joins(self, answered: ClientRequest, reply: OffsetCommitResponse, now_ms: int) -> bool:
         """The commit is answered: join."""
         membership, rebalancing = self.group.membership, self.group.rebalancing
-        commit = self.group.commits.before_rebalance
         if (
             membership.state is not _STABLE
-            or not membership.rejoin_needed
-            or membership.join_future is not None
-            or not membership.needs_join_prepare
-            or commit is None
-            or commit.is_done
+            or not self._goes_on(answered, now_ms)
             or not _is_all_committed(reply)
             or not rebalancing.keeps_all
-            or self._thread_that_waits(now_ms) is None
         ):
             return False
-        self._commit = None
         self._end(answered, reply, now_ms)
         self.polling.end_round(now_ms)
         self.group.commits.tell_committed()
@@ -151,7 +147,7 @@ class Following:
         rebalancing.end_prepare_keeping_all()
         membership.begin_join()
         self._send(now_ms)
-        self.polling.begin_to_wait(now_ms, is_in_order=False)
+        self._wait_anew(now_ms, is_in_order=False)
         return True
 
     def _syncs(self, answered: ClientRequest, reply: JoinGroupResponse, now_ms: int) -> bool:
@@ -159,15 +155,14 @@ class Following:
         membership = self.group.membership
         if (
             membership.state is not _PREPARING
-            or membership.join_future is None
-            or membership.join_future.is_done
-            or membership.needs_join_prepare
             or reply.leader == reply.member_id
             or reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE)
-            or (thread := self._thread_that_waits(now_ms)) is None
+            or not (
+                self._goes_on(answered, now_ms) or (self._awaits_join and self._can_begin(now_ms))
+            )
         ):
             return False
-        turns = thread.turns
+        turns = self._turns
         assert turns is not None
         self._end(answered, reply, now_ms)
         # It enables the heartbeat thread, whose turn comes before the application's next round.
@@ -177,7 +172,7 @@ class Following:
         self.threads.take_turn(turns, now_ms + self.client.config.retry_backoff_ms)
         self.polling.end_round(now_ms)
         membership.heartbeat.polled(now_ms)
-        self.polling.begin_to_wait(now_ms, is_in_order=False)
+        self._wait_anew(now_ms, is_in_order=False)
         return True
 
     def _completes(self, answered: ClientRequest, reply: SyncGroupResponse, now_ms: int) -> bool:
@@ -186,23 +181,20 @@ class Following:
         listener = self.polling.subscriptions.listener
         if (
             membership.state is not _COMPLETING
-            or membership.join_future is None
-            or membership.join_future.is_done
-            or membership.needs_join_prepare
+            or not self._goes_on(answered, now_ms)
             or membership.generation.is_reset
             or reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE)
             or reply.protocol_name not in (None, membership.generation.protocol_name)
             or not (listener is None or listener.ignores_none_assigned)
             or not self.polling.positions.is_all_there
             or (assignment := rebalancing.of_what_it_owns(reply.assignment)) is None
-            or self._thread_that_waits(now_ms) is None
         ):
             return False
         self._end(answered, reply, now_ms)
         self.polling.end_round(now_ms)
         membership.heartbeat.polled(now_ms)
         rebalancing.complete_join_keeping_all(assignment)
-        self.polling.begin_to_wait(now_ms, is_in_order=True)
+        self._wait_anew(now_ms, is_in_order=True)
         return True
 
     # --- what they are made of --------------------------------------------------------------------
@@ -216,17 +208,45 @@ class Following:
         told = answered.on_reply(reply)
         assert told is None, "who hears of a plain answer waits for nobody"
 
-    def _send(self, now_ms: int) -> ClientRequest:
+    def _send(self, now_ms: int) -> None:
         """Put the one request that is queued on the wire, as the next pass would."""
-        request, network = self.client.next_at_rest(), self.client.network
-        network.send(request, now_ms)
+        self._sent, network = self.client.next_at_rest(), self.client.network
+        network.send(self._sent, now_ms)
         network.channels.is_woken = False  # as a pass that finds nothing
-        return request
+
+    def _wait_anew(self, now_ms: int, *, is_in_order: bool) -> None:
+        """Let the poll wait for the next answer, or as it does where all is in order."""
+        self.polling.begin_to_wait(now_ms, is_in_order=is_in_order)
+        self._wait, self._passes = self.threads.application_wait, self.client.passes
 
     # --- whether a round would do nothing else ----------------------------------------------------
 
-    def _thread_that_waits(self, now_ms: int) -> HeartbeatThread | None:
-        """The heartbeat thread, if neither it nor the poll has anything to do besides a step."""
+    def _goes_on(self, answered: ClientRequest, now_ms: int) -> bool:
+        """Whether this was sent by the last step, nothing was done since, and nothing else is due.
+
+        Then all is as that step found it, and left it.
+        """
+        membership, turns = self.group.membership, self._turns
+        return (
+            answered is self._sent
+            and self.threads.application_wait is self._wait
+            and self.client.passes == self._passes
+            and turns is not None
+            and self.threads.will_have_turn(turns, now_ms)
+            and not (now_ms >= membership.heartbeat.beat_at_ms and membership.has_joined)
+            and not self.group.commits.is_due(now_ms)
+            and self.polling.is_under_way(now_ms)
+        )
+
+    @property
+    def _awaits_join(self) -> bool:
+        """Whether a JoinGroup is in flight of whose answer a poll has still to hear."""
+        membership = self.group.membership
+        join = membership.join_future
+        return join is not None and not join.is_done and not membership.needs_join_prepare
+
+    def _can_begin(self, now_ms: int) -> bool:
+        """Whether neither the heartbeat thread nor the poll has anything to do besides a step."""
         group = self.group
         thread, commits = group.membership.heartbeat_thread, group.commits
         subscriptions, leading = self.polling.subscriptions, group.leading
@@ -247,8 +267,9 @@ class Following:
             or group.rebalancing.joined_subscription is not subscriptions.subscription
             or not self.polling.can_go_round(now_ms)
         ):
-            return None
-        return thread
+            return False
+        self._turns = thread.turns
+        return True
 
 
 def _is_all_committed(reply: OffsetCommitResponse) -> bool:

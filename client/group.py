@@ -157,9 +157,9 @@ class GroupClient:
             wait_ms = membership.heartbeat.time_to_next_ms(now_ms)
         if self.client.config.enable_auto_commit:
             timer = self.commits.auto_commit_timer
-            left_ms = max(0, timer.deadline_ms - timer.current_ms)
+            left_ms = timer.deadline_ms - timer.current_ms
             if left_ms < wait_ms:
-                return left_ms
+                return max(0, left_ms)
         return wait_ms
 
     async def close(self, timer: Timer, operation: str) -> None:

@@ -145,21 +145,21 @@ class NetworkClient:
             return sent[0]
         return None
 
-    def has_only_to_end(self, now_ms: int) -> bool:
-        """Whether a pass that ends a request now would do nothing else."""
-        return (
-            now_ms < self._overdue_from_ms
-            and now_ms < self.metadata.fresh_until_ms
-            and not (
-                self._aborted
-                or self.ended
-                or self.channels.is_woken
-                or self.channels.news
-                or self.states.connecting_count
-                or self._metadata_in_progress is not None
-                or self._metadata_attempt_start_ms is not None
-            )
-        )
+    def only_to_end(self, connection: str, now_ms: int) -> ClientRequest | None:
+        """The same, if the pass that ends it now would do nothing else."""
+        if (
+            now_ms >= self._overdue_from_ms
+            or now_ms >= self.metadata.fresh_until_ms
+            or self._aborted
+            or self.ended
+            or self.channels.is_woken
+            or self.channels.news
+            or self.states.connecting_count
+            or self._metadata_in_progress is not None
+            or self._metadata_attempt_start_ms is not None
+        ):
+            return None
+        return self.next_to_end(connection)
 
     # --- what only a host does --------------------------------------------------------------------
 

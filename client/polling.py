@@ -267,7 +267,9 @@ class PollLoop:
         """How long to wait for news where something else is due after so long."""
         self._is_endless = is_settled and self.swallows_empty_polls
         if not self._is_endless:
-            wait_ms = min(wait_ms, max(0, timer.deadline_ms - timer.current_ms))
+            left_ms = timer.deadline_ms - timer.current_ms
+            if left_ms < wait_ms:
+                wait_ms = max(0, left_ms)
             pending_ms = 0 if self._is_in_order else self._pending_ms(timer)
             if pending_ms > wait_ms:
                 wait_ms, self._passes_over = pending_ms, True
@@ -322,11 +324,20 @@ class PollLoop:
         return (
             self.is_waiting
             and timer is not None
-            and (self._is_endless or self._passes_over or now_ms < timer.deadline_ms)
             and timer.timeout_ms > 0
+            and self.is_under_way(now_ms)
             and self.positions.seen_version == self.metadata.update_version
             and self.fetcher.buffer.is_empty
             and self.fetcher.has_asked_everyone
+        )
+
+    def is_under_way(self, now_ms: int) -> bool:
+        """Whether the poll that waits is not over by then, or nobody would hear of its end."""
+        timer = self._timer
+        return (
+            self._is_endless
+            or self._passes_over
+            or (timer is not None and now_ms < timer.deadline_ms)
         )
 
     def end_round(self, now_ms: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import repeat
 
 from attrs import define
@@ -14,19 +14,13 @@ _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _unpack_int16, _unpack_int32 = _INT16.unpack_from, _INT32.unpack_from
 
+#: A signed number of 16 bits, and one of 32.
+int16_field: Callable[[int], bytes] = _INT16.pack
+int32_field: Callable[[int], bytes] = _INT32.pack
+
 
 class SchemaError(ValueError):
     """Bytes end too early or hold an impossible length; whoever sent them is at fault."""
-
-
-def int16_field(number: int) -> bytes:
-    """A signed 16-bit number."""
-    return _INT16.pack(number)
-
-
-def int32_field(number: int) -> bytes:
-    """A signed 32-bit number."""
-    return _INT32.pack(number)
 
 
 def text_field(text: str | None) -> bytes:

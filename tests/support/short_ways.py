@@ -18,7 +18,7 @@ ShortWay = tuple[object, str, object]
 SHORT_WAYS: list[ShortWay] = [
     (Rest, "_is_calm", False),
     (Rest, "_start_pulse", None),
-    (Following, "_thread_that_waits", None),
+    (Following, "_can_begin", False),
     (PollLoop, "_is_still_in_order", False),
     (PollLoop, "_pending_ms", 0),
     (GroupClient, "is_pending", False),
