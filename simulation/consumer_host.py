@@ -72,6 +72,7 @@ class ConsumerHost(ConsumerBook):
     _inbox: list[Callable[[], None]] = field(factory=list, init=False)
     #: When it is woken if nothing comes before.
     wakes: WakeUp | None = field(default=None, init=False)
+    wakes_ms: int = field(default=0, init=False)
     #: How it deals with what its machine tells; of everything else it makes nothing.
     _ways: dict[type, Callable[[Any], None]] = field(init=False)
     #: Where its heartbeats go while they are all that happens.
@@ -225,7 +226,7 @@ class ConsumerHost(ConsumerBook):
             self._inbox.append(partial(self.hear, message, response, replied))
             return
         now_ms = self.kernel.now_ms
-        if self.wakes is not None and self.wakes[0] <= now_ms:
+        if self.wakes is not None and self.wakes_ms <= now_ms:
             self._catch_up()
         machine = self.machine
         is_heard = machine is not None and message.connection.is_open
@@ -260,7 +261,7 @@ class ConsumerHost(ConsumerBook):
 
     def _catch_up(self) -> None:
         """Do what is due at this instant before anything is heard: it may give up a connection."""
-        if self.wakes is not None and self.wakes[0] <= self.kernel.now_ms:
+        if self.wakes is not None and self.wakes_ms <= self.kernel.now_ms:
             self.wake()
 
     def show_links(self) -> None:
@@ -305,8 +306,8 @@ class ConsumerHost(ConsumerBook):
             self._look_at_ownership()
         if self.is_paused:
             return
-        at_ms, wakes = machine.threads.next_wakeup_ms, self.wakes
-        if wakes is None or wakes[0] != at_ms:
+        at_ms = machine.threads.next_wakeup_ms
+        if self.wakes is None or self.wakes_ms != at_ms:
             self.kernel.wake_at(at_ms, self)
         heard = self.last_heard
         if (

@@ -36,6 +36,7 @@ class IdleFetch:
     wants_many: bool
     #: The turn in which it is looked at again, if there is one.
     wakes: WakeUp | None = field(default=None, repr=False)
+    wakes_ms: int = field(default=0, repr=False)
     #: Whether it is stopped in its tracks: it comes back at the end of this wait, for real.
     is_real: bool = False
     #: Whether its client takes it for one that cannot time out, as it goes round.

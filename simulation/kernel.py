@@ -47,8 +47,10 @@ _Errand = tuple[int, Rank, str, str, int, Callable[[Any], None], Any]
 class Sleeper(Protocol):
     """Somebody who is woken at the time that was set last, and at no other."""
 
-    #: The turn in which it will be woken, if in any.
+    #: The turn in which it will be woken, if in any; or one before that, in which we look again.
     wakes: WakeUp | None
+    #: When it will be woken, if at all.
+    wakes_ms: int
 
     @property
     def name(self) -> str:
@@ -151,9 +153,16 @@ class Kernel:
             ahead.push(errand)
 
     def wake_at(self, at_ms: int, sleeper: Sleeper) -> None:
-        """Let somebody be woken then, at the earliest now, and not when it was to be before."""
+        """Let somebody be woken then, at the earliest now, and not when it was to be before.
+
+        Most are put off again and again: then the turn that they have is kept, and put off when it
+        comes.
+        """
         if at_ms < self.now_ms:
             at_ms = self.now_ms
+        sleeper.wakes_ms = at_ms
+        if sleeper.wakes is not None and sleeper.wakes[0] <= at_ms:
+            return
         self._wake_ups = number = self._wake_ups + 1
         sleeper.wakes = turn = (at_ms, _CONSUMER, sleeper.name, "", number, None, sleeper)
         self._ahead.push(turn)
@@ -162,7 +171,7 @@ class Kernel:
         """Do the same in a turn of another rank; its number is nobody else's."""
         if turn[0] < self.now_ms:
             raise ValueError(f"{turn[:_PLAIN]} lies before the present, {self.now_ms} ms")
-        turn[6].wakes = turn
+        turn[6].wakes, turn[6].wakes_ms = turn, turn[0]
         self._ahead.push(turn)
 
     def cancel(self, turn: PlainTurn) -> None:
@@ -176,19 +185,28 @@ class Kernel:
             if self._is_meant(near[0]):
                 at_ms: int = near[0][0]
                 return at_ms
-            heappop(near)
+            self._put_off(heappop(near))
         return None
 
     def _is_meant(self, turn: tuple[Any, ...]) -> bool:
         if len(turn) == _PLAIN:
             return turn in self._actions
-        return turn[5] is not None or turn[6].wakes is turn
+        if turn[5] is not None:
+            return True
+        return turn[6].wakes is turn and turn[6].wakes_ms == turn[0]
+
+    def _put_off(self, turn: tuple[Any, ...]) -> None:
+        """If this was to be a turn in which somebody is woken, let it be so later."""
+        if len(turn) > _PLAIN and turn[6].wakes is turn:
+            turn[6].wakes = None
+            self.wake_at(turn[6].wakes_ms, turn[6])
 
     def step(self) -> None:
         """Run the next turn."""
         self._ahead.come_near(FAR_MS)
         turn = heappop(self._ahead.near)
         if not self._is_meant(turn):
+            self._put_off(turn)
             return
         action: Callable[[], None]
         if len(turn) == _PLAIN:
@@ -219,11 +237,14 @@ class Kernel:
                 elif (errand := turn[5]) is not None:
                     self.now_ms, self.current = turn[0], turn
                     errand(turn[6])
-                elif (sleeper := turn[6]).wakes is turn:
+                elif (sleeper := turn[6]).wakes is not turn:
+                    continue
+                elif sleeper.wakes_ms != turn[0]:
+                    self._put_off(turn)
+                    continue
+                else:
                     self.now_ms, self.current = turn[0], turn
                     sleeper.wake()
-                else:
-                    continue
                 self.turns += 1
                 if alarms:
                     return

@@ -184,9 +184,15 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/kernel.py",
-        line="elif (sleeper := turn[6]).wakes is turn:",
-        faulty="elif (sleeper := turn[6]):",
-        says="Somebody is woken at every time that was ever set.",
+        line="elif (sleeper := turn[6]).wakes is not turn:",
+        faulty="elif not (sleeper := turn[6]):",
+        says="Somebody who is to be left alone is woken.",
+    ),
+    Fault(
+        file="simulation/kernel.py",
+        line="elif sleeper.wakes_ms != turn[0]:",
+        faulty="elif False:",
+        says="Somebody who was put off is woken when he was to be at first.",
     ),
     Fault(
         file="simulation/kernel.py",

@@ -87,6 +87,7 @@ class Dozer:
     kernel: Kernel
     name: str = "ada"
     wakes: WakeUp | None = None
+    wakes_ms: int = 0
     woken_ms: list[int] = field(factory=list)
 
     def wake(self) -> None:
@@ -103,6 +104,31 @@ def test_a_sleeper_is_woken_at_the_time_that_was_set_last_and_at_no_other():
     kernel.run(2_000)
 
     assert ada.woken_ms == [700]
+
+
+def test_the_next_turn_is_that_of_a_sleeper_when_he_was_put_off():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+    kernel.wake_at(500, ada)
+    kernel.wake_at(900, ada)
+
+    assert kernel.next_at_ms() == 900
+    kernel.step()
+
+    assert (ada.woken_ms, kernel.turns) == ([900], 1)
+
+
+def test_a_sleeper_who_was_put_off_is_not_woken_by_a_step_before():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+    kernel.wake_at(500, ada)
+    kernel.wake_at(900, ada)
+
+    kernel.step()
+    assert (ada.woken_ms, kernel.turns) == ([], 0)
+    kernel.step()
+
+    assert (ada.woken_ms, kernel.turns) == ([900], 1)
 
 
 def test_a_sleeper_who_is_to_be_left_alone_is_not_woken():
