@@ -321,10 +321,13 @@ class NetworkClient:
         return [late[node_id] for node_id in filled_with_texts(late)]
 
     def _look_at_overdue(self) -> None:
-        self._overdue_from_ms = min(
-            (request.sent_ms + request.timeout_ms + 1 for request in self.in_flight()),
-            default=NEVER,
-        )
+        from_ms = NEVER
+        for queue in self._in_flight.values():
+            for request in queue:
+                overdue_ms = request.sent_ms + request.timeout_ms + 1
+                if overdue_ms < from_ms:
+                    from_ms = overdue_ms
+        self._overdue_from_ms = from_ms
 
     def _on_disconnected(self, connection: str, now_ms: int, lost: list[ClientRequest]) -> None:
         self.states.disconnected(connection, now_ms)

@@ -424,7 +424,7 @@ class Rest:
     def _take_commit(self, commit: ClientRequest, reply: object) -> None:
         self.polling.client.ended += 1
         _run(commit.on_reply(reply))
-        _run(self.group.commits.run_callbacks())
+        self.group.commits.tell_committed()
         self._has_looked = True
 
     def _wait_on(self, wait: Wait, now_ms: int) -> None:
