@@ -73,7 +73,7 @@ class Lulls:
         beat = host.last_beat
         if self._is_waking or beat is None:
             return
-        if self.stage.kernel.now_ms < self._restless.get(host.name, 0):
+        if host.name in self._restless and not self._is_worth_it(host):
             return
         lull = self._lull_of(host, beat)
         if lull is None:
@@ -152,20 +152,23 @@ class Lulls:
             and membership.generation.member_id in found.members
             and not group.rebalancing.is_rejoin_needed_or_pending()
             and not stage.trouble.of(shard)
-            and self._is_worth_it(host, found)
         )
 
-    def _is_worth_it(self, host: ConsumerHost, group: Group) -> bool:
+    def _is_worth_it(self, host: ConsumerHost) -> bool:
         """Whether a lull may be expected to last; after a short one the group must show it first.
 
         While a deployment rolls, a group is stable for a few beats only, again and again.
         """
-        if host.name not in self._restless:
-            return True
+        now_ms = self.stage.kernel.now_ms
+        if now_ms < self._restless[host.name]:
+            return False
+        group = self.stage.group(host.role.group)
+        if group is None:
+            return False
         interval_ms = host.role.config.heartbeat_interval_ms
         from_ms = (group.state_since_ms or 0) + _LAPS_TO_PAY * interval_ms
         self._restless[host.name] = from_ms
-        return self.stage.kernel.now_ms >= from_ms
+        return now_ms >= from_ms
 
     def _is_wire_empty(self, host: ConsumerHost, machine: Consumer, beat: Message) -> bool:
         """Whether nothing is under way but fetches that go round idly, on links that are clear."""
