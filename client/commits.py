@@ -374,3 +374,12 @@ def _topics_of(offsets: Offsets) -> tuple[OffsetCommitRequestTopic, ...]:
         OffsetCommitRequestTopic(name=topic, partitions=tuple(by_topic[topic]))
         for topic in filled_with_texts(by_topic)
     )
+
+
+def is_all_committed(reply: OffsetCommitResponse) -> bool:
+    """Whether a commit was taken whole."""
+    for topic in reply.topics:
+        for partition in topic.partitions:
+            if partition.error_code is not ErrorCode.NONE:
+                return False
+    return True

@@ -17,8 +17,8 @@ from client.backoff import Chance, NoChance
 from client.calls import AsyncConsumer
 from client.connections import Link
 from client.following import Following
+from client.in_flight import ClientRequest
 from client.listeners import ConsumerInterceptor
-from client.network import ClientRequest
 from client.outputs import ApplicationEnded
 from client.resting import Rest
 from client.settings import ConsumerConfig

@@ -408,7 +408,9 @@ class ConsumerNetworkClient:
     def wait_anew(self, wait_ms: int) -> None:
         """The application's pass that was waiting is over, and the next one waits so long.
 
-        For whoever knows what comes between them, and that the next one finds nothing to do.
+        For whoever knows what comes between them, and that the next one finds nothing to do. The
+        coroutine that waits is not resumed, so nothing that it keeps from before its wait may
+        matter after it (`PollLoop._wait` keeps its timers alone).
         """
         now_ms, network = self.clock.now_ms, self.network
         self.passes += 1

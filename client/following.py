@@ -16,6 +16,7 @@ from client.assignors.cooperative_sticky import CooperativeStickyAssignor
 from client.assignors.range import RangeAssignor
 from client.assignors.round_robin import RoundRobinAssignor
 from client.assignors.sticky import StickyAssignor
+from client.commits import is_all_committed
 from client.dispatch import ConsumerNetworkClient
 from client.group import GroupClient
 from client.in_flight import ClientRequest
@@ -118,7 +119,7 @@ class Following:
             or not membership.needs_join_prepare
             or self.group.commits.before_rebalance is not None
             or not subscriptions.assigned_partitions
-            or not self.polling.is_in_order
+            or not self.polling.is_settled
             or not self._can_begin(now_ms)
         ):
             return False
@@ -136,7 +137,7 @@ class Following:
         if (
             membership.state is not _STABLE
             or not self._goes_on(answered, now_ms)
-            or not _is_all_committed(reply)
+            or not is_all_committed(reply)
             or not rebalancing.keeps_all
         ):
             return False
@@ -185,7 +186,7 @@ class Following:
             or membership.generation.is_reset
             or reply.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE)
             or reply.protocol_name not in (None, membership.generation.protocol_name)
-            or not (listener is None or listener.ignores_none_assigned)
+            or not (listener is None or getattr(listener, "ignores_none_assigned", False))
             or not self.polling.positions.is_all_there
             or (assignment := rebalancing.of_what_it_owns(reply.assignment)) is None
         ):
@@ -270,11 +271,3 @@ class Following:
             return False
         self._turns = thread.turns
         return True
-
-
-def _is_all_committed(reply: OffsetCommitResponse) -> bool:
-    for topic in reply.topics:
-        for partition in topic.partitions:
-            if partition.error_code is not _NONE:
-                return False
-    return True

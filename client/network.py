@@ -146,7 +146,10 @@ class NetworkClient:
         return None
 
     def only_to_end(self, connection: str, now_ms: int) -> ClientRequest | None:
-        """The same, if the pass that ends it now would do nothing else."""
+        """The same, if the pass that ends it now would do nothing else.
+
+        `is_at_rest` and `in_time_until_ms`, written out: every answer in a rebalance asks.
+        """
         if (
             now_ms >= self._overdue_from_ms
             or now_ms >= self.metadata.fresh_until_ms

@@ -141,7 +141,7 @@ class PollLoop:
         return self.fetcher.send_fetches()
 
     @property
-    def _is_settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether the last look round found nothing amiss, and nothing it collected is.
 
         An answer that was buffered may be an error that takes a position away.
@@ -172,7 +172,7 @@ class PollLoop:
             and self.subscriptions.subscribed == look.subscribed
             and self.client.network.states.backs_off_until_ms <= look.at_ms
             and not self.group.membership.rejoin_needed
-            and self._is_settled
+            and self.is_settled
             and self.group.has_nothing_to_do(now_ms)
         )
 
@@ -211,7 +211,7 @@ class PollLoop:
         return (
             self.is_waiting
             and self._has_heard_nothing
-            and self._is_settled
+            and self.is_settled
             and self.fetcher.buffer.is_empty
         )
 
@@ -242,8 +242,8 @@ class PollLoop:
 
     async def _wait(self, timer: Timer, wait_ms: int, passes: int) -> None:
         """Wait for news, at most so long, and not beyond the end of a poll that is heard of."""
-        is_settled = self._is_settled
-        wait_ms = self._begin_wait(timer, wait_ms, is_settled)
+        is_settled = self.is_settled
+        wait_ms = self._begin_wait(timer, wait_ms, is_settled=is_settled)
         now_ms = self.clock.now_ms
         poll_timer = Timer(self.clock, now_ms, now_ms, min(NEVER, now_ms + wait_ms), wait_ms)
         # Where nothing has been heard since the poll looked round, looking round again is idle.
@@ -263,7 +263,7 @@ class PollLoop:
             self.is_waiting = False
         self._end_wait(timer, poll_timer.current_ms)
 
-    def _begin_wait(self, timer: Timer, wait_ms: int, is_settled: bool) -> int:  # noqa: FBT001
+    def _begin_wait(self, timer: Timer, wait_ms: int, *, is_settled: bool) -> int:
         """How long to wait for news where something else is due after so long."""
         self._is_endless = is_settled and self.swallows_empty_polls
         if not self._is_endless:
@@ -353,13 +353,9 @@ class PollLoop:
         if is_in_order:
             self._has_all_positions = True
             self.note_look(now_ms)
-        wait_ms = self._begin_wait(self._timer, self._wait_ms(self._timer), is_in_order)
+        wait_ms = self._wait_ms(self._timer)
+        wait_ms = self._begin_wait(self._timer, wait_ms, is_settled=is_in_order)
         self.client.wait_anew(wait_ms)
-
-    @property
-    def is_in_order(self) -> bool:
-        """Whether the last round found the group in order, and every position there."""
-        return self._is_settled
 
     def _should_block(self) -> bool:
         return not (self.fetcher.buffer.queue and self.fetcher.has_available_fetches)

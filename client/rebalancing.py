@@ -115,11 +115,11 @@ class Rebalancing:
 
     @property
     def keeps_all(self) -> bool:
-        """Whether nothing that is owned is to be given up before a join."""
-        owned = self.subscriptions.assigned_partitions
-        if self.protocol is RebalanceProtocol.EAGER or self.membership.generation.is_nobody:
-            return not owned
-        return self.subscriptions.matches_assignment(owned)
+        """Whether a member of a generation is to give up nothing before it joins the next."""
+        subscriptions = self.subscriptions
+        return self.protocol is RebalanceProtocol.COOPERATIVE and subscriptions.matches_assignment(
+            subscriptions.assigned_partitions
+        )
 
     def end_prepare_keeping_all(self) -> None:
         """Be ready to join: the commit is answered, and nothing is to be given up."""

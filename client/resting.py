@@ -15,10 +15,12 @@ from functools import partial
 
 from attrs import define, field
 
+from client.commits import is_all_committed
 from client.futures import Told
 from client.group import GroupClient
+from client.in_flight import ClientRequest
 from client.messages import FetchResponse
-from client.network import MAX_IN_FLIGHT_PER_CONNECTION, ClientRequest
+from client.network import MAX_IN_FLIGHT_PER_CONNECTION
 from client.outputs import RequestSent
 from client.partitions import BrokerNode
 from client.polling import PollLoop
@@ -251,7 +253,7 @@ class Rest:
         sent, network = self._commit, self.polling.client.network
         if sent is None or not isinstance(reply, OffsetCommitResponse):
             return False
-        if not _is_all_committed(reply) or (to is not None and to is not sent.request):
+        if not is_all_committed(reply) or (to is not None and to is not sent.request):
             return False
         if network.next_to_end(connection) is not sent:
             return False
@@ -441,14 +443,6 @@ class Rest:
         if self._ends_ms < until_ms:
             until_ms = self._ends_ms
         wait.deadline_ms = until_ms
-
-
-def _is_all_committed(reply: OffsetCommitResponse) -> bool:
-    for topic in reply.topics:
-        for partition in topic.partitions:
-            if partition.error_code is not ErrorCode.NONE:
-                return False
-    return True
 
 
 def _run(told: Told) -> None:

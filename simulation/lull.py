@@ -171,10 +171,20 @@ def is_all(commit: Message, machine: Consumer, owned: int) -> bool:
 
 
 def is_latest(beat: Message, group: GroupClient, machine: Consumer) -> bool:
-    """Whether the next beat is due an interval after this one."""
+    """Whether the next beat is still to come, an interval after this one, and a poll awaits it.
+
+    One that has just come back from a user's callback goes by an old time, and may wait longer.
+    """
     now_ms, interval_ms = machine.clock.now_ms, machine.config.heartbeat_interval_ms
     due_ms = now_ms + group.membership.heartbeat.time_to_next_ms(now_ms)
-    return due_ms == beat.sent_ms + interval_ms
+    wait, ends_ms = machine.threads.application_wait, due_ms
+    if machine.config.enable_auto_commit:
+        ends_ms = min(ends_ms, group.commits.auto_commit_timer.deadline_ms)
+    return (
+        now_ms < due_ms == beat.sent_ms + interval_ms
+        and wait is not None
+        and wait.deadline_ms <= ends_ms
+    )
 
 
 def refresh_due_ms(machine: Consumer) -> int:

@@ -20,7 +20,6 @@ from client.consumer import Consumer
 from client.group import GroupClient
 from client.messages import FetchRequest, MetadataRequest
 from client.states import MemberState
-from coordinator.group import Group
 from coordinator.states import STABLE
 from coordinator.timers import SessionTimer
 from simulation.broker import Broker

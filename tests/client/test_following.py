@@ -36,6 +36,15 @@ def a_follower(settings=COOPERATIVE, listener=None):
     return talk
 
 
+class LooksLikeOne:
+    """What has a listener's methods, and is none by its class."""
+
+    def on_partitions_assigned(self, partitions):
+        """Do nothing."""
+
+    on_partitions_revoked = on_partitions_lost = on_partitions_assigned
+
+
 def rebalance(talk, between=lambda _api: None):
     """Let the member hear of a rebalance, and go through it, with this before each answer."""
     talk.answers["Heartbeat"] = [{"error": "REBALANCE_IN_PROGRESS"}]
@@ -72,8 +81,9 @@ def test_a_member_goes_through_a_rebalance_without_a_round_of_its_poll(rounds):
     assert rounds == []
 
 
-def test_a_listener_that_minds_is_called_by_the_rounds(rounds):
-    talk = a_follower(listener=WhoeverMinds())
+@pytest.mark.parametrize("listener", [WhoeverMinds, LooksLikeOne])
+def test_a_listener_that_minds_is_called_by_the_rounds(listener, rounds):
+    talk = a_follower(listener=listener())
     talk.advance(3_000)
     rounds.clear()
 
@@ -127,9 +137,23 @@ def _rejoin(talk, _):
     talk.consumer.calls.group.membership.request_rejoin("asked for")
 
 
+REFUSED_WITH = {
+    1: "REBALANCE_IN_PROGRESS",
+    90: "UNKNOWN_MEMBER_ID",
+    400: "ILLEGAL_GENERATION",
+    1_100: "NOT_COORDINATOR",
+    3_000: "COORDINATOR_LOAD_IN_PROGRESS",
+}
+
+
+def _refuse(talk, which):
+    for api in ON_THE_WAY[1:]:
+        talk.answers[api] = [{"error": REFUSED_WITH[which]}]
+
+
 INCIDENTS = (
     *(_pass, _stall, _stall_now, _produce, _move_leader),
-    *(_add_partition, _lose, _lose_a_leader, _rejoin),
+    *(_add_partition, _lose, _lose_a_leader, _rejoin, _refuse),
 )
 
 incidents = st.tuples(st.sampled_from(INCIDENTS), st.sampled_from((1, 90, 400, 1_100, 3_000)))

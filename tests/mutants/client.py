@@ -184,7 +184,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="client/polling.py",
         inside="_is_still_in_order",
-        line="and self._is_settled",
+        line="and self.is_settled",
         faulty="",
         says="Nobody looks for a position that an answer has taken away.",
     ),

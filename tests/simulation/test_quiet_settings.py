@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
+from client.calls import AsyncConsumer
+from client.listeners import Partitions, RebalanceListener
 from simulation.partings import first_difference
 from simulation.recorder import NoSink
 from simulation.world import Simulation
@@ -87,6 +90,7 @@ FAR_APART: list[dict[str, object]] = [
     {"heartbeat_interval_ms": 15_000, "auto_commit_interval_ms": 15_000},
     {"heartbeat_interval_ms": 10_000, "auto_commit_interval_ms": 60_000},
     {"heartbeat_interval_ms": 10_000, "max_poll_interval_ms": 4_000},
+    {"max_poll_interval_ms": 2_500, "enable_auto_commit": False},
 ]
 
 
@@ -106,6 +110,46 @@ def test_both_ways_agree_where_beats_are_far_apart(settings):
         sim.run_for("100s")
         sim.crash("ada")
         sim.run_for("2m")
+
+    assert differ(script) is None
+
+
+@pytest.mark.parametrize("quiet", ["skip", "play"])
+def test_who_polls_in_time_stays_though_heartbeats_are_further_apart(quiet):
+    sim = Simulation(seed=1, quiet=quiet)
+    a_group(sim, "ada", "bea", max_poll_interval_ms=2_500, enable_auto_commit=False)
+    sim.end()
+
+    assert not [row for row in sim.events if row.request == "LeaveGroup"]
+
+
+def a_slow_listener(for_ms: int) -> Callable[[AsyncConsumer], Coroutine[Any, Any, None]]:
+    class Slow(RebalanceListener):
+        def __init__(self, consumer: AsyncConsumer) -> None:
+            self.consumer = consumer
+
+        async def on_partitions_assigned(self, partitions: Partitions) -> None:
+            if not partitions:
+                await self.consumer.sleep(for_ms)
+
+    async def application(consumer: AsyncConsumer) -> None:
+        consumer.subscribe(["orders"], Slow(consumer))
+        async for _ in consumer.batches(500):
+            pass
+
+    return application
+
+
+@pytest.mark.parametrize("for_ms", range(1_494, 1_502))
+def test_both_ways_agree_when_an_application_comes_back_as_a_heartbeat_is_due(for_ms):
+    def script(sim: Simulation) -> None:
+        sim.topic("orders", partitions=1)
+        settings = {"heartbeat_interval_ms": 300, "partition.assignment.strategy": "range"}
+        for name in ("ada", "bea"):
+            sim.consumer(name, group="checkout", app=a_slow_listener(for_ms), settings=settings)
+        sim.run_for("20s")
+        sim.crash("ada")
+        sim.run_for("1m")
 
     assert differ(script) is None
 
