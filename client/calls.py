@@ -419,11 +419,10 @@ class RecordBatches:
         """The records of the next poll that has any."""
         polling, config = self.consumer.polling, self.consumer.config
         # Polls that nobody hears of are counted when a heartbeat is due: none may be late by then.
-        polling.swallows_empty_polls = (
-            config.max_poll_interval_ms > 2 * config.heartbeat_interval_ms
-        )
-        if self.at_once is not None and not self.consumer.interceptors:
-            polling.handles_at_once = self._hand_out
+        if config.max_poll_interval_ms > 2 * config.heartbeat_interval_ms:
+            polling.swallows_empty_polls = True
+            if self.at_once is not None and not self.consumer.interceptors:
+                polling.handles_at_once = self._hand_out
         try:
             while not (records := await self.consumer.poll(self.timeout_ms)):
                 pass

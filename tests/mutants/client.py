@@ -309,6 +309,19 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
         says="A member follows its group in the middle of a stall.",
     ),
     Fault(
+        file="client/calls.py",
+        line="if config.max_poll_interval_ms > 2 * config.heartbeat_interval_ms:",
+        faulty="if True:",
+        says="A member leaves for want of polls that nobody has heard of.",
+    ),
+    Fault(
+        file="client/following.py",
+        inside="_goes_on",
+        line="answered is self._sent",
+        faulty="True",
+        says="A member takes the answer to an older commit for that to the one before its join.",
+    ),
+    Fault(
         file="client/following.py",
         inside="_joins",
         line="or not rebalancing.keeps_all",
@@ -325,7 +338,7 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="client/following.py",
         inside="_completes",
-        line="or not (listener is None or listener.ignores_none_assigned)",
+        line='or not (listener is None or getattr(listener, "ignores_none_assigned", False))',
         faulty="or False",
         says="A listener is not called after a rebalance that brings nothing new.",
     ),

@@ -128,6 +128,13 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     # --- quiet time ---
     Fault(
         file="simulation/lull.py",
+        inside="is_latest",
+        line="and wait.deadline_ms <= ends_ms",
+        faulty="and True",
+        says="A member falls into a lull though its poll waits beyond its next heartbeat.",
+    ),
+    Fault(
+        file="simulation/lull.py",
         inside="due_before",
         line="return (before_ms - 1 - first_ms) // every_ms + 1",
         faulty="return (before_ms - 1 - first_ms) // every_ms",
