@@ -309,12 +309,6 @@ CLIENT_FAULTS: tuple[Fault, ...] = (
         says="A member follows its group in the middle of a stall.",
     ),
     Fault(
-        file="client/calls.py",
-        line="if config.max_poll_interval_ms > 2 * config.heartbeat_interval_ms:",
-        faulty="if True:",
-        says="A member leaves for want of polls that nobody has heard of.",
-    ),
-    Fault(
         file="client/following.py",
         inside="_goes_on",
         line="answered is self._sent",

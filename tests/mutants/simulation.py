@@ -127,6 +127,12 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     # --- quiet time ---
     Fault(
+        file="client/calls.py",
+        line="if config.max_poll_interval_ms > 2 * config.heartbeat_interval_ms:",
+        faulty="if True:",
+        says="A member leaves for want of polls that nobody has heard of.",
+    ),
+    Fault(
         file="simulation/lull.py",
         inside="is_latest",
         line="and wait.deadline_ms <= ends_ms",
