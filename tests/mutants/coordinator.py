@@ -296,8 +296,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="coordinator/expiry.py",
-        line="if not group.is_subscribed_to(topic) and is_expired(",
-        faulty="if is_expired(",
+        line="unread = {topic for topic in topics if not group.is_subscribed_to(topic)}",
+        faulty="unread = topics",
         says="Offsets of topics that somebody wants expire.",
     ),
     Fault(
