@@ -53,6 +53,11 @@ ROOMS: tuple[Room, ...] = (
             "tests/scenarios/test_rebalance_triggers.py",
             "tests/scenarios/test_slow_log.py",
         ),
-        tests_last=("tests/simulation/test_campaign.py", "tests/simulation/test_quiet.py"),
+        tests_last=(
+            "tests/simulation/test_campaign.py",
+            "tests/simulation/test_idle_rounds.py",
+            "tests/simulation/test_quiet.py",
+            "tests/simulation/test_resting.py",
+        ),
     ),
 )
