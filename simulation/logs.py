@@ -115,11 +115,16 @@ class PartitionLog:
                 return self._epochs[number][0], end
         return -1, -1
 
+    @property
+    def is_growing(self) -> bool:
+        """Whether records come by themselves."""
+        return self._growths[-1].count > 0
+
     # --- changing ---
 
-    def grow(self, now_ms: int, count: int, every_ms: int) -> Growth:
-        """From now on gain so many records in each stretch of time."""
-        growth = Growth(now_ms, self.end_at(now_ms), count, every_ms)
+    def grow(self, now_ms: int, count: int, every_ms: int, first: int = 0) -> Growth:
+        """From now on gain so many records in each stretch of time, and the `first` at once."""
+        growth = Growth(now_ms, self.end_at(now_ms) + first, count, every_ms)
         self._push(growth)
         return growth
 

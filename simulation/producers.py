@@ -78,21 +78,24 @@ class Producers:
         """From now on let the partitions of a topic share so many records a second."""
         stage, found = self.stage, self._topic(topic)
         records_per_s = _rate_of("records_per_s", records_per_s)
-        partitions = len(found.logs)
-        # What was said before and has not begun yet never begins.
+        each_per_ms = records_per_s / (len(found.logs) * _MS_PER_S)
+        # What was said before ends now, where it has begun; where it has not, it never begins.
         rate = self._rates[topic] = object()
-        each_per_ms = Fraction(records_per_s, partitions * _MS_PER_S)
-        for partition in range(partitions):
-            # One after the other, as a producer does that takes them in turn.
-            late_ms = int(partition * _MS_PER_S / Fraction(records_per_s)) if records_per_s else 0
-            grow = partial(
-                self._grow, topic, partition, each_per_ms.numerator, each_per_ms.denominator
-            )
-            if late_ms:
-                begin = partial(self._if_latest, topic, rate, grow)
-                self._later(stage.kernel.now_ms + late_ms, found, begin)
-            else:
-                grow()
+        for partition, log in enumerate(found.logs):
+            goes_on = log.is_growing
+            if goes_on or not records_per_s:
+                self._grow(topic, partition, 0, 1)
+            if records_per_s:
+                # One after the other, as a producer does that takes them in turn; one that has
+                # written before brings a record when its turn comes.
+                late_ms = int((partition + goes_on) * _MS_PER_S / records_per_s)
+                count, every_ms = each_per_ms.as_integer_ratio()
+                grow = partial(self._grow, topic, partition, count, every_ms, int(goes_on))
+                if late_ms:
+                    begin = partial(self._if_latest, topic, rate, grow)
+                    self._later(stage.kernel.now_ms + late_ms, found, begin)
+                else:
+                    grow()
 
     def append(self, topic: str, count: int, *, partition: int = 0) -> None:
         """Write so many records to a partition at once."""
@@ -154,9 +157,10 @@ class Producers:
             raise ValueError(f"partition must be one of the {len(logs)} of {topic}: {partition}")
         return logs[partition]
 
-    def _grow(self, topic: str, partition: int, count: int, every_ms: int) -> None:
+    def _grow(self, topic: str, partition: int, count: int, every_ms: int, first: int = 0) -> None:
         log = self._topic(topic).logs[partition]
-        self._on_growth(topic, partition, log.grow(self.stage.kernel.now_ms, count, every_ms))
+        growth = log.grow(self.stage.kernel.now_ms, count, every_ms, first)
+        self._on_growth(topic, partition, growth)
 
     def _burst(self, topic: SimulatedTopic, count: int, every_ms: int) -> None:
         for partition in range(len(topic.logs)):

@@ -99,9 +99,15 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/producers.py",
-        line="late_ms = int(partition * _MS_PER_S / Fraction(records_per_s)) if records_per_s",
-        faulty="late_ms = 0 if records_per_s",
+        line="late_ms = int((partition + goes_on) * _MS_PER_S / records_per_s)",
+        faulty="late_ms = 0",
         says="A producer writes to all partitions in the same millisecond.",
+    ),
+    Fault(
+        file="simulation/producers.py",
+        line="if goes_on or not records_per_s:",
+        faulty="if not records_per_s:",
+        says="A partition goes on at the old rate until its turn at the new one comes.",
     ),
     Fault(
         file="simulation/chance.py",

@@ -20,6 +20,30 @@ def test_a_rate_that_varies_changes_at_its_times():
     assert ends(sim, "orders") == [10 * 10 + 10 * 100]
 
 
+@pytest.mark.parametrize(("rate", "gained"), [(1, 100), (0.1, 10), (2_000, 200_000)])
+def test_a_new_rate_is_that_of_the_whole_topic_from_its_time_on(rate, gained):
+    sim = Simulation()
+    sim.topic("orders", partitions=100, records_per_s=1_000, varying=[("60s", rate)])
+    sim.run_for("60s")
+    before = sum(ends(sim, "orders"))
+
+    sim.run_for("100s")
+
+    assert sum(ends(sim, "orders")) - before == pytest.approx(gained, abs=100 * rate / 1_000 + 1)
+
+
+def test_partitions_take_their_turns_at_a_new_rate():
+    sim = Simulation()
+    sim.topic("orders", partitions=4, records_per_s=4, varying=[("10s", 0.5)])
+    sim.run_for("10s")
+    before = ends(sim, "orders")
+
+    sim.run_for("6s")
+
+    gained = [end - known for end, known in zip(ends(sim, "orders"), before, strict=True)]
+    assert gained == [1, 1, 1, 0]
+
+
 def test_a_rate_that_has_not_begun_everywhere_gives_way_to_the_next():
     sim = Simulation()
     sim.topic("orders", partitions=30, records_per_s=1)
