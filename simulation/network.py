@@ -23,6 +23,8 @@ from simulation.events import Facts
 from simulation.kernel import Kernel, Rank, Turn
 
 _REQUEST, _REPLY = Rank.REQUEST, Rank.REPLY
+#: What a link lets by only if it lets requests of every kind by.
+_ANY_KIND = ""
 
 
 _KINDS: dict[type, str] = {}
@@ -138,6 +140,8 @@ class Connection:
     broker_life: int
     streams: tuple[int, int]
     is_open: bool = True
+    #: Whether the broker knows that it is gone: what comes now is lost.
+    is_cut: bool = False
     #: The request that the broker is handling, and those that wait behind it.
     handled: Message | None = None
     waiting: deque[Message] = field(factory=deque)
@@ -158,6 +162,10 @@ class Connection:
     def __attrs_post_init__(self) -> None:
         """Name it."""
         self.label = f"{self.peer.name}/{self.name}"
+
+    def cut(self) -> None:
+        """The broker comes to know that it is gone."""
+        self.is_cut = True
 
 
 @define(eq=False)
@@ -273,9 +281,12 @@ class Network:
     def reset(self, connection: Connection, cause: int | None, *, acted: bool = False) -> None:
         """A connection breaks: both sides forget it, and what is on its way is lost.
 
-        If the broker has `acted`, it still gets what was sent to it; only its answers are lost.
+        If the broker has `acted`, it still gets what was sent to it; only its answers are lost, and
+        what the client sends before it knows.
         """
-        if not acted:
+        if acted:
+            self.post(connection, self.kernel.now_ms, self._come_to_an_end, connection)
+        else:
             connection.broker_life = -1
             connection.handled = None
             while connection.waiting:
@@ -311,7 +322,7 @@ class Network:
             and connection.idle is None
             and broker.is_up
             and connection.broker_life == broker.life
-            and not (connection.waiting or connection.kept_out)
+            and not (connection.waiting or connection.kept_out or connection.is_cut)
             and not (link.is_silent_to_broker or link.held_kinds)
         )
 
@@ -332,17 +343,25 @@ class Network:
             and connection.broker_life == broker.life
             and connection.handled is None
             and connection.idle is None
-            and not connection.waiting
+            and not (connection.waiting or connection.is_cut)
         ):
             connection.handled = message
             broker.receive(message)
         else:
             self._arrive(message)
 
+    def _come_to_an_end(self, connection: Connection) -> None:
+        """The end of a connection comes to the broker, behind all that was sent before it."""
+        stops = partial(connection.link.stops, _ANY_KIND)
+        if connection.kept_out or stops():
+            self._keep(connection, connection.kept_out, Passage(stops, connection.cut))
+        else:
+            connection.cut()
+
     def _arrive(self, message: Message) -> None:
         connection = message.connection
         broker = self.brokers[connection.link.broker]
-        if not broker.is_up or connection.broker_life != broker.life:
+        if not broker.is_up or connection.broker_life != broker.life or connection.is_cut:
             self.lost(message, "the connection is gone")
         elif connection.handled is not None or connection.waiting:
             connection.waiting.append(message)

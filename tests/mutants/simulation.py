@@ -28,14 +28,20 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/network.py",
+        line="self.is_cut = True",
+        faulty="pass",
+        says="What is sent on a dead connection is acted on, if what came before it was.",
+    ),
+    Fault(
+        file="simulation/network.py",
         line="at_ms = connection.last_arrival_ms",
         faulty="pass",
         says="A request overtakes an earlier one of its connection.",
     ),
     Fault(
         file="simulation/network.py",
-        line="if not broker.is_up or connection.broker_life != broker.life:",
-        faulty="if not broker.is_up:",
+        line="if not broker.is_up or connection.broker_life != broker.life or connection.is_cut:",
+        faulty="if not broker.is_up or connection.is_cut:",
         says="A request of a connection that was reset still reaches the broker.",
     ),
     Fault(

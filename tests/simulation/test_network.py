@@ -197,6 +197,46 @@ def test_a_reset_after_the_broker_acted_lets_it_handle_what_waits_its_turn_there
     assert (wire.echo.handled, wire.lost) == ([1, 2], [])
 
 
+def test_what_is_sent_on_a_connection_that_was_reset_is_lost_though_the_broker_acted_before():
+    wire = Wire()
+    wire.send(1)
+
+    wire.network.reset(wire.connection, None, acted=True)
+    wire.send(2)
+    run_until(wire.kernel, 100)
+
+    assert (wire.echo.handled, wire.lost) == ([1], [2])
+
+
+def test_the_end_of_a_connection_waits_behind_what_a_silent_link_keeps():
+    wire = Wire()
+    link = wire.connection.link
+    link.is_silent_to_broker = True
+    wire.send(1)
+    wire.network.reset(wire.connection, None, acted=True)
+    wire.send(2)
+    run_until(wire.kernel, 10)
+
+    link.is_silent_to_broker = False
+    link.release()
+    run_until(wire.kernel, 100)
+
+    assert (wire.echo.handled, wire.lost) == ([1], [2])
+
+
+def test_heartbeats_on_a_connection_that_was_reset_keep_no_session_alive():
+    sim = a_pair()
+    sim.run_for("10s")
+    sim.partition("ada", one_way="to_client")
+
+    sim.reset_connections("ada", acted=True)
+    reset_ms = sim.now_ms
+    sim.run_for("50s")
+
+    (expired,) = (row for row in of_kind(sim, "timer_fired") if row.client == "ada")
+    assert expired.at_ms - reset_ms < 45_100
+
+
 def test_however_many_requests_wait_their_turn_they_are_handled_in_order():
     wire = Wire()
     wire.echo.is_busy = True
