@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from simulation.world import Simulation
 
 
+_ENDS = frozenset({WorldEventKind.CONSUMER_STOPPED.value, WorldEventKind.CONSUMER_CRASHED.value})
+
+
 @define(eq=False)
 class Ongoing:
     """A fault that has begun: of a link or of a shard, named in words, and what it does there."""
@@ -252,7 +255,9 @@ class Faults(Producers):
         down.append(this)
 
         def heal() -> None:
-            if this in down:
+            if down == [this] and _is_on_its_way_out(self, undo, target):
+                self.when(partial(_is_end_of, target), heal)
+            elif this in down:
                 down.remove(this)
                 if not down:
                     _apply(self, undo, target)
@@ -380,6 +385,16 @@ def _apply(
     return act(target, *brokers, **options) if _makes_sense(sim, verb, target) else None
 
 
+def _is_on_its_way_out(sim: Simulation, undo: str, target: str | int) -> bool:
+    """Whether this is to be started again, and has not even stopped."""
+    host = sim.stage.hosts.get(target) if isinstance(target, str) else None
+    return undo == "restart" and host is not None and host.is_alive and host.is_stopping
+
+
+def _is_end_of(client: str | int, row: Row) -> bool:
+    return row.client == client and row.kind in _ENDS
+
+
 def _makes_sense(sim: Simulation, verb: str, target: str | int) -> bool:
     if isinstance(target, int):
         is_up = sim.stage.brokers[target].is_up
@@ -387,8 +402,10 @@ def _makes_sense(sim: Simulation, verb: str, target: str | int) -> bool:
     host = sim.stage.hosts.get(target)
     if host is None:
         return True
-    if verb in ("crash", "stop", "pause"):
-        return host.is_alive and not host.is_paused and not host.is_stopping
+    if verb == "crash":
+        return host.is_alive  # It may be killed while it stands still, or while it stops.
+    if verb in ("stop", "pause"):
+        return host.is_alive and not host.is_stopping and not (verb == "pause" and host.is_paused)
     if verb == "resume":
         return host.is_paused
     return verb != "restart" or not host.is_alive

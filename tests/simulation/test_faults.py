@@ -129,6 +129,55 @@ def test_a_broker_that_is_up_cannot_be_restarted():
 # --- faults that overlap ---
 
 
+def lives(sim: Simulation) -> list[tuple[int, str]]:
+    """When consumers came and went, in seconds."""
+    rows = (row for row in sim.events if row.kind.startswith("consumer_") and row.at_ms)
+    return [(round(row.at_ms / 1_000), row.kind.removeprefix("consumer_")) for row in rows]
+
+
+def test_a_consumer_may_be_killed_while_it_stands_still():
+    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
+    crash = Fault(verb="crash", target="ada", at="25s", lasts="5s")
+    sim = a_disturbed_group(pause, crash)
+
+    sim.run_for("2m")
+
+    assert lives(sim) == [(20, "paused"), (25, "crashed"), (30, "started")]
+
+
+def test_a_consumer_that_is_told_to_stop_while_it_stands_still_stops_when_it_goes_on():
+    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
+    stop = Fault(verb="stop", target="ada", at="25s", lasts="60s")
+    sim = a_disturbed_group(pause, stop)
+
+    sim.run_for("2m")
+
+    told = [(25, "stopping"), (50, "resumed"), (50, "stopped"), (85, "started")]
+    assert lives(sim) == [(20, "paused"), *told]
+
+
+def test_a_consumer_that_takes_longer_to_stop_than_it_is_to_be_away_is_started_when_it_is_gone():
+    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
+    stop = Fault(verb="stop", target="ada", at="25s", lasts="5s")
+    sim = a_disturbed_group(pause, stop)
+
+    sim.run_for("2m")
+
+    told = [(25, "stopping"), (50, "resumed"), (50, "stopped"), (50, "started")]
+    assert lives(sim) == [(20, "paused"), *told]
+
+
+def test_a_consumer_that_is_killed_before_it_has_stopped_is_away_as_long_as_the_kill_says():
+    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
+    stop = Fault(verb="stop", target="ada", at="25s", lasts="5s")
+    crash = Fault(verb="crash", target="ada", at="40s", lasts="10s")
+    sim = a_disturbed_group(pause, stop, crash)
+
+    sim.run_for("2m")
+
+    assert lives(sim) == [(20, "paused"), (25, "stopping"), (40, "crashed"), (50, "started")]
+
+
 def a_disturbed_group(*faults: Fault) -> Simulation:
     sim = Simulation(seed=1)
     sim.topic("orders", partitions=1)
