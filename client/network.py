@@ -307,7 +307,7 @@ class NetworkClient:
             self._close_channel(connection)
             self._on_disconnected(connection, now_ms, lost)
         for connection in self._with_timed_out_requests(now_ms):
-            self._close_channel(connection)
+            self._close_channel(connection, self._overdue_over(connection, now_ms))
             self._on_disconnected(connection, now_ms, lost)
         self._maybe_rebootstrap(now_ms, lost)
         self.ended.extend(lost)
@@ -322,6 +322,10 @@ class NetworkClient:
         }
         self._look_at_overdue()
         return [late[node_id] for node_id in filled_with_texts(late)]
+
+    def _overdue_over(self, connection: str, now_ms: int) -> ClientRequest:
+        queue = self._in_flight[connection]
+        return next(each for each in queue if now_ms - each.sent_ms > each.timeout_ms)
 
     def _look_at_overdue(self) -> None:
         from_ms = NEVER
@@ -367,7 +371,7 @@ class NetworkClient:
             self.versions_known.add(connection)
             self.states.ready(connection)
 
-    def _close_channel(self, connection: str) -> None:
+    def _close_channel(self, connection: str, overdue: ClientRequest | None = None) -> None:
         channel = self.channels.close(connection)
         if channel is None:
             return
@@ -375,7 +379,13 @@ class NetworkClient:
         if channel.state is ChannelState.OPEN:
             unanswered = len(self._in_flight.get(connection, ())) - len(channel.inbound)
         self.tell(
-            ConnectionClosed(at_ms=self.clock.now_ms, connection=connection, unanswered=unanswered)
+            ConnectionClosed(
+                at_ms=self.clock.now_ms,
+                connection=connection,
+                unanswered=unanswered,
+                overdue=None if overdue is None else overdue.request,
+                waited_ms=None if overdue is None else self.clock.now_ms - overdue.sent_ms,
+            )
         )
 
     def _least_loaded(self, now_ms: int) -> _LeastLoaded:

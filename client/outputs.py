@@ -42,6 +42,9 @@ class ConnectionClosed:
     at_ms: int
     connection: str
     unanswered: int
+    #: The request whose answer has taken too long, if that is why, and how long.
+    overdue: Request | None = None
+    waited_ms: int | None = None
 
 
 @frozen(kw_only=True)

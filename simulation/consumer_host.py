@@ -370,13 +370,18 @@ class ConsumerHost(ConsumerBook):
         if connection is None:
             return
         self.network.close(connection)
-        self._record(
+        why = None if fact.overdue is None else f"{kind_of(fact.overdue)} had no answer in time"
+        closed = self._record(
             W.CONNECTION_CLOSED,
             self.cause,
             broker=connection.link.broker,
             connection=connection.label,
             count=fact.unanswered,
+            duration_ms=fact.waited_ms,
+            detail=why,
         )
+        if why is not None:
+            self.cause = closed  # No row has led to it, but the time that has passed.
 
     def _send(self, fact: RequestSent) -> None:
         machine = self.machine

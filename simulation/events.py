@@ -132,7 +132,8 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.CONNECTION_FAILED:  "A client tries to connect to `broker`: `detail` says that "
                                        "it was refused or that nobody answers.",
     WorldEventKind.CONNECTION_CLOSED:  "A client gives a connection up, and `count` requests on it "
-                                       "that had no answer.",
+                                       "that had no answer; if one was overdue, `detail` says "
+                                       "which, and `duration_ms` how long it was waited for.",
     WorldEventKind.CONNECTION_RESET:   "A connection breaks, before or after the broker acted on "
                                        "what was on its way (`detail`); the client will notice.",
     WorldEventKind.REQUEST_SENT:       "A client sends a request.",

@@ -109,6 +109,10 @@ class Awaited(Protocol):
     def after(self) -> int:
         """How many milliseconds later something is done."""
 
+    @property
+    def request(self) -> str | None:
+        """The kind of request that it is about, if only one kind is meant."""
+
     def matches(self, row: Row) -> bool:
         """Whether this is such an event."""
 
@@ -138,6 +142,8 @@ class Fault:
             raise ValueError(f"a fault must have either at or on, not {self.at!r} and {value!r}")
         if value is not None and not hasattr(value, "matches"):
             raise TypeError(f'on must be an event such as On(kind="leader_elected"), not {value!r}')
+        if value is not None:
+            require_request(value.request or "")
 
     @options.validator
     def _are_the_verb_s(self, _attribute: object, value: Mapping[str, Any]) -> None:

@@ -104,7 +104,10 @@ class Producers:
         self._on_growth(topic, partition, log.append(self.stage.kernel.now_ms, count))
 
     def add_partitions(self, topic: str, total: int) -> None:
-        """Let a topic have so many partitions from now on; producers go on with those they know."""
+        """Let a topic have so many partitions from now on.
+
+        Bursts reach them all; a steady rate goes on with those it knows until it is given again.
+        """
         self._topic(topic)
         require_whole("total", total, least=1)
         self.stage.wake_all()

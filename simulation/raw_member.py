@@ -186,6 +186,9 @@ class RawMember:
             if self.stage.network.opening(self.name, broker) is not Opening.ACCEPT:
                 raise ValueError(f"{self.name} cannot reach broker {broker} now")
             found = self._connection = self.stage.network.connect(self, f"c{broker}", broker)
+            facts: Facts = {**self._facts(), "broker": broker, "connection": found.label}
+            now_ms = self.stage.kernel.now_ms
+            self.stage.recorder.record(WorldEventKind.CONNECTION_OPENED, now_ms, None, **facts)
         return found
 
     def _facts(self) -> Facts:

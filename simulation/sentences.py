@@ -129,7 +129,8 @@ CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.COORDINATOR_MOVED:   "broker {broker} leads {place} from now on{because}",
     WorldEventKind.CONNECTION_OPENED:   "{client} connects to broker {broker}",
     WorldEventKind.CONNECTION_FAILED:   "{client} cannot connect to broker {broker}{because}",
-    WorldEventKind.CONNECTION_CLOSED:   "{client} closes its connection to broker {broker}",
+    WorldEventKind.CONNECTION_CLOSED:   "{client} closes its connection to broker "
+                                        "{broker}{because}",
     WorldEventKind.CONNECTION_RESET:    "a connection of {client} to broker {broker} "
                                         "breaks{because}",
     WorldEventKind.REQUEST_SENT:        "{client} sends {request} to broker {broker}",

@@ -126,6 +126,20 @@ def test_a_broker_that_is_up_cannot_be_restarted():
         sim.restart_broker(1)
 
 
+def test_a_connection_that_is_given_up_for_want_of_an_answer_says_which_and_leads_to_what_follows():
+    sim = a_disturbed_group()
+    sim.run_for("60s")
+
+    sim.partition("ada")
+    sim.run_for("40s")
+
+    closed, *after = (row for row in sim.events if row.client == "ada" and row.at_ms > 60_100)
+    told = (closed.kind, closed.detail, closed.duration_ms)
+    # The consumer looks with the poll that comes next.
+    assert told == ("connection_closed", "Fetch had no answer in time", 30_042)
+    assert (after[0].kind, after[0].cause) == ("connection_failed", closed.seq)
+
+
 # --- faults that overlap ---
 
 
@@ -351,6 +365,11 @@ def test_a_fault_may_happen_at_several_events():
 def test_a_fault_must_have_either_a_time_or_an_event(when):
     with pytest.raises(ValueError, match="either at or on"):
         Fault(verb="crash", target="ada", **when)
+
+
+def test_an_event_to_wait_for_names_a_kind_of_request_that_there_is():
+    with pytest.raises(ValueError, match=r"request must be one of .*, not 'JionGroup'"):
+        Fault(verb="crash", target="ada", on=On(kind="request_sent", request="JionGroup"))
 
 
 def test_only_a_fault_of_links_may_name_brokers():

@@ -103,3 +103,16 @@ def test_a_raw_member_that_joined_is_given_its_share_when_it_syncs():
     answer = ghost.replies[-1]
     assert isinstance(answer, SyncGroupResponse)
     assert (answer.error_code, answer.assignment) == (ErrorCode.NONE, b"all of it")
+
+
+def test_a_raw_member_is_seen_to_connect_before_it_asks():
+    sim = Simulation(seed=3)
+    sim.topic("orders")
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_until_stable()
+
+    sim.raw_member("ghost", "checkout").send(a_heartbeat("nobody"))
+    sim.run_for("1s")
+
+    told = [row.kind for row in sim.events if row.client == "ghost"]
+    assert told[:2] == ["connection_opened", "request_sent"]
