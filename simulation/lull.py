@@ -1,4 +1,4 @@
-"""A lull as a value, and its arithmetic: when what was sent, handled and heard.
+"""A lull as a value, its arithmetic, and what is asked of a member that may fall into one.
 
 `simulation.quiet` decides who falls into one and wakes them.
 """
@@ -191,3 +191,25 @@ def refresh_due_ms(machine: Consumer) -> int:
     """When the next look at metadata is due."""
     metadata = machine.calls.metadata
     return metadata.last_successful_refresh_ms + metadata.metadata_max_age_ms
+
+
+def is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -> bool:
+    """Whether the application waits in a poll of which it hears only when there are records.
+
+    While a position is looked for, its poll asks again and again.
+    """
+    is_undisturbed = connection.is_open and not host.is_paused and not host.is_stopping
+    return (
+        is_undisturbed
+        and machine.is_blocked_in_poll
+        and machine.swallows_empty_polls
+        and machine.calls.subscriptions.has_all_fetch_positions
+    )
+
+
+def has_a_broker_to_ask(host: ConsumerHost) -> bool:
+    """Whether metadata can be asked for without opening a connection."""
+    assert host.machine is not None
+    network = host.machine.calls.client.network
+    node = network.least_loaded_node(host.machine.clock.now_ms)
+    return node is not None and node.connection in host.connections

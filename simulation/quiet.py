@@ -32,9 +32,11 @@ from simulation.lull import (
     Jump,
     Lull,
     due_before,
+    has_a_broker_to_ask,
     has_time_between,
     hears_in_time,
     is_all,
+    is_blocked,
     is_latest,
     latency_in,
     latency_out,
@@ -43,7 +45,7 @@ from simulation.lull import (
     times_from,
     times_until,
 )
-from simulation.network import Connection, Message
+from simulation.network import Message
 from simulation.stage import Stage
 
 #: A lull that lasts fewer beats costs more than to play them; and for so many a group must have
@@ -72,8 +74,14 @@ class Lulls:
         beat = host.last_beat
         if self._is_waking or beat is None:
             return
-        if host.name in self._restless and not self._is_worth_it(host):
-            return
+        if host.name in self._restless:
+            # After a short lull the group must show first that the next may be expected to last.
+            now_ms = self.stage.kernel.now_ms
+            if now_ms < self._restless[host.name]:
+                return
+            self._restless[host.name] = from_ms = self._calm_from_ms(host)
+            if now_ms < from_ms:
+                return
         lull = self._lull_of(host, beat)
         if lull is None:
             return
@@ -82,7 +90,7 @@ class Lulls:
         self._by_group.setdefault(host.role.group, {})[host.name] = None
         host.cancel_wake()
         lull.session = lull.broker.timers.forget(lull.timer)
-        if not _has_a_broker_to_ask(host):
+        if not has_a_broker_to_ask(host):
             # The next look at metadata opens a connection, which is an event.
             lull.end = Turn(lull.refresh_at_ms, Rank.CONSUMER, host.name, "lull")
             self.stage.kernel.at(lull.end, partial(self.wake_client, host.name))
@@ -103,7 +111,7 @@ class Lulls:
         elif commit is None or commit.facts.get("generation") != generation.generation_id:
             return None
         broker = self.stage.brokers[connection.link.broker]
-        if not _is_blocked(host, machine, connection) or not self._is_settled(host, group, broker):
+        if not is_blocked(host, machine, connection) or not self._is_settled(host, group, broker):
             return None
         if commit is not None and not (
             is_all(commit, machine, len(owned)) and broker.is_committed(commit.request)
@@ -153,21 +161,16 @@ class Lulls:
             and not stage.trouble.of(shard)
         )
 
-    def _is_worth_it(self, host: ConsumerHost) -> bool:
-        """Whether a lull may be expected to last; after a short one the group must show it first.
+    def _calm_from_ms(self, host: ConsumerHost) -> int:
+        """From when on its group has been stable for so long that a lull may be expected to last.
 
         While a deployment rolls, a group is stable for a few beats only, again and again.
         """
-        now_ms = self.stage.kernel.now_ms
-        if now_ms < self._restless[host.name]:
-            return False
         group = self.stage.group(host.role.group)
         if group is None:
-            return False
+            return self.stage.kernel.now_ms + 1
         interval_ms = host.role.config.heartbeat_interval_ms
-        from_ms = (group.state_since_ms or 0) + _LAPS_TO_PAY * interval_ms
-        self._restless[host.name] = from_ms
-        return now_ms >= from_ms
+        return (group.state_since_ms or 0) + _LAPS_TO_PAY * interval_ms
 
     def _is_wire_empty(self, host: ConsumerHost, machine: Consumer, beat: Message) -> bool:
         """Whether nothing is under way but fetches that go round idly, on links that are clear."""
@@ -477,25 +480,3 @@ class Lulls:
         request, _ = lull.host.last_metadata
         assert isinstance(request, MetadataRequest)
         metadata.update(self.stage.cluster.metadata(request), version, refresh.heard_ms)
-
-
-def _is_blocked(host: ConsumerHost, machine: Consumer, connection: Connection) -> bool:
-    """Whether the application waits in a poll of which it hears only when there are records.
-
-    While a position is looked for, its poll asks again and again.
-    """
-    is_undisturbed = connection.is_open and not host.is_paused and not host.is_stopping
-    return (
-        is_undisturbed
-        and machine.is_blocked_in_poll
-        and machine.swallows_empty_polls
-        and machine.calls.subscriptions.has_all_fetch_positions
-    )
-
-
-def _has_a_broker_to_ask(host: ConsumerHost) -> bool:
-    """Whether metadata can be asked for without opening a connection."""
-    assert host.machine is not None
-    network = host.machine.calls.client.network
-    node = network.least_loaded_node(host.machine.clock.now_ms)
-    return node is not None and node.connection in host.connections

@@ -240,7 +240,7 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         says="After a calm a consumer believes that the coordinator was silent all the time.",
     ),
     Fault(
-        file="simulation/quiet.py",
+        file="simulation/lull.py",
         line="and machine.calls.subscriptions.has_all_fetch_positions",
         faulty="and True",
         says="A member that still looks for a position is left alone.",
