@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sized
 from enum import IntEnum
-from functools import partial
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
@@ -201,32 +200,16 @@ class Kernel:
             turn[6].wakes = None
             self.wake_at(turn[6].wakes_ms, turn[6])
 
-    def step(self) -> None:
-        """Run the next turn."""
-        self._ahead.come_near(FAR_MS)
-        turn = heappop(self._ahead.near)
-        if not self._is_meant(turn):
-            self._put_off(turn)
-            return
-        action: Callable[[], None]
-        if len(turn) == _PLAIN:
-            action = self._actions.pop(turn)
-        else:
-            action = turn[6].wake if turn[5] is None else partial(turn[5], turn[6])
-        self.now_ms = turn[0]
-        self.turns += 1
-        self.current = turn
-        try:
-            action()
-        finally:  # a script may catch what its action raised, and let time go on
-            self.current = None
-
     def run(self, until_ms: int, alarms: Sized = ()) -> None:
         """Run all turns up to that time, or up to the first that leaves something in `alarms`."""
-        ahead, actions = self._ahead, self._actions
+        self._run((until_ms + 1,), alarms)
+
+    def _run(self, end: tuple[Any, ...], alarms: Sized) -> None:
+        """Run all turns before that one."""
+        ahead, actions, end_ms = self._ahead, self._actions, end[0]
         near = ahead.near
         try:
-            while (near or ahead.come_near(until_ms)) and near[0][0] <= until_ms:
+            while (near or ahead.come_near(end_ms)) and near[0] < end:
                 turn = heappop(near)
                 if len(turn) == _PLAIN:
                     action = actions.pop(turn, None)
@@ -248,7 +231,7 @@ class Kernel:
                 self.turns += 1
                 if alarms:
                     return
-        finally:
+        finally:  # a script may catch what its action raised, and let time go on
             self.current = None
 
     def play_aside(self, sleepers: Iterable[tuple[int, Sleeper]]) -> None:
@@ -264,8 +247,7 @@ class Kernel:
         self.now_ms = 0
         for at_ms, sleeper in sleepers:
             self.wake_at(at_ms, sleeper)
-        while self._ahead.come_near(now_ms) and self._ahead.near[0] < present:
-            self.step()
+        self._run(present, ())
         rest, aside = self._ahead.rest(), self._actions
         self._ahead, self._actions = ahead, actions
         self.now_ms, self.current = now_ms, current

@@ -39,7 +39,7 @@ def test_the_clock_stands_at_a_turns_time_while_it_runs():
     kernel, seen = Kernel(), []
     kernel.at(Turn(5, Rank.SCRIPT, "", "", 0), lambda: seen.append(kernel.now_ms))
 
-    kernel.step()
+    kernel.run(5)
 
     assert seen == [5]
 
@@ -109,24 +109,20 @@ def test_a_sleeper_is_woken_at_the_time_that_was_set_last_and_at_no_other():
 def test_the_next_turn_is_that_of_a_sleeper_when_he_was_put_off():
     kernel = Kernel()
     ada = Dozer(kernel)
+
     kernel.wake_at(500, ada)
     kernel.wake_at(900, ada)
 
     assert kernel.next_at_ms() == 900
-    kernel.step()
-
-    assert (ada.woken_ms, kernel.turns) == ([900], 1)
 
 
-def test_a_sleeper_who_was_put_off_is_not_woken_by_a_step_before():
+def test_a_sleeper_who_was_put_off_is_woken_in_one_turn():
     kernel = Kernel()
     ada = Dozer(kernel)
     kernel.wake_at(500, ada)
     kernel.wake_at(900, ada)
 
-    kernel.step()
-    assert (ada.woken_ms, kernel.turns) == ([], 0)
-    kernel.step()
+    kernel.run(900)
 
     assert (ada.woken_ms, kernel.turns) == ([900], 1)
 
