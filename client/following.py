@@ -52,12 +52,11 @@ class Following:
     polling: PollLoop
     group: GroupClient
     client: ConsumerNetworkClient = field(init=False)
-    #: What the last step sent, the wait in which it left the poll, the passes over the network
-    #: until then, and the turns of the heartbeat thread.
+    #: What the last step sent, the wait in which it left the poll, and the passes over the network
+    #: until then.
     _sent: ClientRequest | None = field(default=None, init=False)
     _wait: Wait | None = field(default=None, init=False)
     _passes: int = field(default=0, init=False)
-    _turns: HeartbeatTurns | None = field(default=None, init=False)
     #: Whether settings and assignors are such that a step is what it looks like.
     _can_follow: bool = field(init=False)
 
@@ -222,21 +221,32 @@ class Following:
 
     # --- whether a round would do nothing else ----------------------------------------------------
 
+    @property
+    def _turns(self) -> HeartbeatTurns | None:
+        thread = self.group.membership.heartbeat_thread
+        return None if thread is None else thread.turns
+
     def _goes_on(self, answered: ClientRequest, now_ms: int) -> bool:
         """Whether this was sent by the last step, nothing was done since, and nothing else is due.
 
         Then all is as that step found it, and left it.
         """
-        membership, turns = self.group.membership, self._turns
         return (
             answered is self._sent
             and self.threads.application_wait is self._wait
             and self.client.passes == self._passes
-            and turns is not None
+            and self._is_before_anything_due(now_ms)
+            and self.polling.is_under_way(now_ms)
+        )
+
+    def _is_before_anything_due(self, now_ms: int) -> bool:
+        """Whether neither the heartbeat thread nor an automatic commit is due yet."""
+        membership, turns = self.group.membership, self._turns
+        return (
+            turns is not None
             and self.threads.will_have_turn(turns, now_ms)
             and not (now_ms >= membership.heartbeat.beat_at_ms and membership.has_joined)
             and not self.group.commits.is_due(now_ms)
-            and self.polling.is_under_way(now_ms)
         )
 
     @property
@@ -251,23 +261,16 @@ class Following:
         group = self.group
         thread, commits = group.membership.heartbeat_thread, group.commits
         subscriptions, leading = self.polling.subscriptions, group.leading
-        if (
-            thread is None
-            or thread.turns is None
-            or thread.is_closed
-            or thread.failure is not None
-            or not self.threads.will_have_turn(thread.turns, now_ms)
-            or (now_ms >= group.membership.heartbeat.beat_at_ms and group.membership.has_joined)
-            or commits.completed
-            or commits.is_fenced
-            or commits.is_due(now_ms)
-            or leading.assigned_for is not None
-            or leading.seen.version < group.metadata.update_version
-            or not subscriptions.has_auto_assigned_partitions
-            or subscriptions.has_pattern_subscription
-            or group.rebalancing.joined_subscription is not subscriptions.subscription
-            or not self.polling.can_go_round(now_ms)
-        ):
-            return False
-        self._turns = thread.turns
-        return True
+        return (
+            self._is_before_anything_due(now_ms)
+            and thread is not None
+            and not thread.is_closed
+            and thread.failure is None
+            and not commits.has_news
+            and leading.assigned_for is None
+            and leading.seen.version >= group.metadata.update_version
+            and subscriptions.has_auto_assigned_partitions
+            and not subscriptions.has_pattern_subscription
+            and group.rebalancing.joined_subscription is subscriptions.subscription
+            and self.polling.can_go_round(now_ms)
+        )

@@ -34,7 +34,7 @@ class GroupClient:
         """Take one turn; False while there is no stable membership."""
         if self.metadata.update_version > self.leading.seen.version:
             self.leading.update_subscription_metadata()
-        if self.commits.completed or self.commits.is_fenced:
+        if self.commits.has_news:
             await self.commits.run_callbacks()
         if self.subscriptions.has_auto_assigned_partitions:
             if not await self._be_a_member(timer):
@@ -59,8 +59,7 @@ class GroupClient:
             or thread is None
             or thread.failure is not None
             or timer.current_ms >= membership.heartbeat.beat_at_ms
-            or self.commits.completed
-            or self.commits.is_fenced
+            or self.commits.has_news
             or self.metadata.update_version > self.leading.seen.version
             or self.leading.assigned_for is not None
             or rebalancing.joined_subscription is not self.subscriptions.subscription
@@ -86,8 +85,7 @@ class GroupClient:
             or membership.rejoin_needed
             or membership.join_future is not None
             or membership.discovery.coordinator is None
-            or commits.completed
-            or commits.is_fenced
+            or commits.has_news
             or commits.is_due(now_ms)
         ):
             return False
@@ -109,8 +107,7 @@ class GroupClient:
             or membership.state is not MemberState.PREPARING_REBALANCE
             or membership.needs_join_prepare
             or membership.discovery.coordinator is None
-            or self.commits.completed
-            or self.commits.is_fenced
+            or self.commits.has_news
             or self.subscriptions.has_pattern_subscription
             or thread is None
             or thread.failure is not None

@@ -189,6 +189,11 @@ class Membership:
         self.move_to(MemberState.PREPARING_REBALANCE)
         self.join_future = self.requests.send_join()
 
+    def end_join(self) -> None:
+        """The join is complete; the next one is prepared anew."""
+        self.join_future = None
+        self.needs_join_prepare = True
+
     async def _prepare(self, timer: Timer) -> bool:
         """Be ready to join; False if that needs more time."""
         # Cleared first: a prepare that raises is not repeated.
@@ -202,8 +207,7 @@ class Membership:
         if not self.generation.is_reset and self.state is MemberState.STABLE:
             # If this raises, the finished join is kept and completed again by the next poll.
             await self.rebalancing.on_join_complete(self.generation, assignment)
-            self.join_future = None
-            self.needs_join_prepare = True
+            self.end_join()
             return
         reason = (
             "rebalance failed since the generation/state was modified by heartbeat thread to "

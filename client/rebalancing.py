@@ -260,8 +260,7 @@ class Rebalancing:
             name = "on_partitions_assigned"
             self.tell(ListenerCalled(at_ms=now_ms, name=name, partitions=()))
             self.tell(ListenerReturned(at_ms=now_ms, name=name))
-        membership.join_future = None
-        membership.needs_join_prepare = True
+        membership.end_join()
 
     async def _revoke(self, revoked: set[TopicPartition]) -> Exception | None:
         """COOPERATIVE: what went to others is given up only now, and then joined for again."""
