@@ -113,8 +113,7 @@ class PollLoop:
         if self._in_order is not None and self._is_still_in_order(now_ms):
             self._look = self._new_look(now_ms)
         else:
-            client, version = self.client, self.metadata.update_version
-            seen = client.ended, client.fetched, version, self.subscriptions.subscribed
+            look = self._new_look(now_ms)
             self._look = self._in_order = None
             group = self.group
             self._is_in_order = group is None or (
@@ -122,9 +121,9 @@ class PollLoop:
             )
             if self._is_in_order:
                 await self.update_positions(timer)
-                self._look = _Look(now_ms, *seen)
+                self._look = look
                 if self._has_all_positions:
-                    self._in_order = self._look
+                    self._in_order = look
         wait_ms = self._wait_ms(timer)
         collected = self._collected()
         if collected is not None and not collected.is_empty:
@@ -171,7 +170,6 @@ class PollLoop:
             and self.metadata.update_version == look.update_version
             and self.subscriptions.subscribed == look.subscribed
             and self.client.network.states.backs_off_until_ms <= look.at_ms
-            and not self.group.membership.rejoin_needed
             and self.is_settled
             and self.group.has_nothing_to_do(now_ms)
         )
@@ -180,9 +178,7 @@ class PollLoop:
         """Whether to look round again would find what the last look has found: all in order."""
         group = self.group
         return (
-            self._is_in_order
-            and self._has_heard_nothing
-            and (group is None or not group.membership.rejoin_needed)
+            self._has_heard_nothing
             and now_ms < self.subscriptions.next_retry_ms
             and (group is None or group.has_nothing_to_do(now_ms))
         )
@@ -347,7 +343,7 @@ class PollLoop:
         self._look = self._in_order = None
 
     def begin_to_wait(self, now_ms: int, *, is_in_order: bool) -> None:
-        """Wait as after a round in which the group's turn ended so, and found this."""
+        """Wait as after a round in which the group, and then all else, was in order, or was not."""
         assert self._timer is not None
         self._is_in_order = is_in_order
         if is_in_order:
