@@ -377,14 +377,12 @@ class ConsumerNetworkClient:
         """The request that the pass that waits would end with an answer, and do nothing else."""
         network = self.network
         if (
-            self._unsent
-            or self._pending_disconnects
-            or self.is_woken_up
-            or self.metadata.has_error
+            not self.is_at_rest
+            or now_ms > network.in_time_until_ms
             or now_ms < network.states.backs_off_until_ms
         ):
             return None
-        return network.only_to_end(connection, now_ms)
+        return network.next_to_end(connection)
 
     def idle_until_ms(self, now_ms: int) -> int:
         """Until when passes that wait can only be ended by news; now, if this one has others.

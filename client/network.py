@@ -24,8 +24,6 @@ from client.threads import Threads
 from client.timers import LONG_AGO, NEVER, Clock, Wait, WaitKind
 from coordinator.protocol import Request
 
-__all__ = ["MAX_IN_FLIGHT_PER_CONNECTION", "ClientRequest", "NetworkClient"]
-
 #: A connection carries at most so many unanswered requests.
 MAX_IN_FLIGHT_PER_CONNECTION = 100
 
@@ -73,10 +71,8 @@ class NetworkClient:
         self._last_request_id += 1
         return self._last_request_id
 
-    def in_flight(self, connection: str | None = None) -> list[ClientRequest]:
+    def in_flight(self) -> list[ClientRequest]:
         """Requests that were sent and have not ended, oldest first on each connection."""
-        if connection is not None:
-            return list(self._in_flight.get(connection, ()))
         return [request for queue in self._in_flight.values() for request in queue]
 
     def oldest_unanswered(self, connection: str) -> Request | None:
@@ -145,25 +141,6 @@ class NetworkClient:
             return sent[0]
         return None
 
-    def only_to_end(self, connection: str, now_ms: int) -> ClientRequest | None:
-        """The same, if the pass that ends it now would do nothing else.
-
-        `is_at_rest` and `in_time_until_ms`, written out: every answer in a rebalance asks.
-        """
-        if (
-            now_ms >= self._overdue_from_ms
-            or now_ms >= self.metadata.fresh_until_ms
-            or self._aborted
-            or self.ended
-            or self.channels.is_woken
-            or self.channels.news
-            or self.states.connecting_count
-            or self._metadata_in_progress is not None
-            or self._metadata_attempt_start_ms is not None
-        ):
-            return None
-        return self.next_to_end(connection)
-
     # --- what only a host does --------------------------------------------------------------------
 
     def number_requests_from(self, first_id: int) -> None:
@@ -202,15 +179,8 @@ class NetworkClient:
     def send(self, request: ClientRequest, now_ms: int) -> None:
         """Put a request on the wire."""
         request.sent_ms = now_ms
+        self.put_in_flight(request)
         connection = request.node.connection
-        queue = self._in_flight.get(connection)
-        if queue is None:
-            queue = self._in_flight[connection] = deque()
-        queue.append(request)
-        self.in_flight_count += 1
-        overdue_ms = now_ms + request.timeout_ms + 1
-        if overdue_ms < self._overdue_from_ms:
-            self._overdue_from_ms = overdue_ms
         self.tell(
             RequestSent(
                 self.clock.now_ms,
@@ -226,7 +196,8 @@ class NetworkClient:
         self.queue_to(request.node.connection).append(request)
         self.in_flight_count += 1
         overdue_ms = request.sent_ms + request.timeout_ms + 1
-        self._overdue_from_ms = min(self._overdue_from_ms, overdue_ms)
+        if overdue_ms < self._overdue_from_ms:
+            self._overdue_from_ms = overdue_ms
 
     def queue_to(self, connection: str) -> deque[ClientRequest]:
         """What is in flight on a connection, as long as that is open."""
