@@ -143,8 +143,8 @@ class ConsumerNetworkClient:
         """Make one network pass, waiting for news at most as long as the timer runs.
 
         Passes that would do nothing are not made; neither is, for a caller that only comes back,
-        one whose wait would end at once because of a wake-up. Who has asked whether a pass that
-        does not wait is idle says so.
+        one whose wait would end at once because of a wake-up. `is_idle` is what a caller has been
+        told already of whether a pass that does not wait would do nothing.
         """
         if self._unsent and self._only_sends(timer.current_ms):
             return

@@ -121,9 +121,9 @@ class NetworkClient:
         )
 
     def in_time_from(self, by_ms: int) -> int:
-        """When a request in flight is overdue, or a refresh of metadata due.
+        """A time before which no request in flight is overdue, and no refresh of metadata due.
 
-        An earlier time may be told, but none that is not later than `by_ms`.
+        Requests are looked at anew if the time that is known for them is not later than `by_ms`.
         """
         if by_ms >= self._overdue_from_ms:
             self._look_at_overdue()

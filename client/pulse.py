@@ -61,7 +61,7 @@ class Pulse:
         if sent_ms is None or not self.is_out or request is not self.request:
             return False
         if not sent_ms <= now_ms < self.until_ms or now_ms + self.backoff_ms > self.at_ms:
-            return False  # If it comes late, the heartbeat thread has its turn after the next time.
+            return False  # So late, the thread's next turn comes after the next heartbeat is due.
         self.is_out, self.heard_ms = False, now_ms
         return True
 

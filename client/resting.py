@@ -94,7 +94,7 @@ class Rest:
     def look(self, now_ms: int) -> tuple[object, ...] | None:
         """Do what is due now, if it is a heartbeat or a commit at most; None if it was more.
 
-        What is told of it, unless it was told like everything.
+        What is returned comes after all that was told through `Consumer.tell`.
         """
         pulse = self.threads.pulse
         beat = pulse.beat(now_ms)

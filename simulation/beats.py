@@ -3,7 +3,8 @@
 A consumer at rest (`client.pulse`) sends its heartbeats over one connection to a coordinator that
 answers at once. Each goes through both machines and over the wire as every request does, but what
 the way needs is kept in one place, and no message is made of it unless it meets something: then it
-goes on like any other, from where it is.
+goes on like any other, from where it is. Where quiet time is skipped each answer becomes a message
+on its way home, since that is what `simulation.quiet` looks at.
 """
 
 from __future__ import annotations

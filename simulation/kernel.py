@@ -167,7 +167,7 @@ class Kernel:
         self._ahead.push(turn)
 
     def wake_in(self, turn: WakeUp) -> None:
-        """Do the same in a turn of another rank; its number is nobody else's."""
+        """Let somebody be woken in this turn, of whatever rank; its number is nobody else's."""
         if turn[0] < self.now_ms:
             raise ValueError(f"{turn[:_PLAIN]} lies before the present, {self.now_ms} ms")
         turn[6].wakes, turn[6].wakes_ms = turn, turn[0]
