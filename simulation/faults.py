@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from simulation.chance import draw, stream_key, wait_ms
+from simulation.chance import Law, draw, stream_key, wait_ms
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, Row, WorldEventKind
 from simulation.network import Link
@@ -54,6 +54,15 @@ class Faults(Producers):
     _down: dict[tuple[str, str | int], list[object]] = field(factory=dict, init=False)
 
     # --- links ---
+
+    def link(self, client: str, *brokers: int, latency: Law) -> None:
+        """From now on let messages between a client and these brokers take as long as this says."""
+        if not isinstance(latency, Law):
+            raise TypeError(f"latency must be a Law such as fixed(5), not {latency!r}")
+        for link in self._links(client, brokers):
+            self.stage.before_touching_client(client)
+            self._disturb(link)
+            link.take(latency)
 
     def partition(self, client: str, *brokers: int, one_way: str | None = None) -> Heal:
         """Let the links between a client and these brokers go silent; no brokers means all.

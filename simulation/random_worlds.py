@@ -202,7 +202,7 @@ def _draw_fault(draws: Draws, world: World, until_ms: int) -> Fault:
     lasts_ms = draws.one_of((draws.between(10, 2_000), draws.between(1_000, 40_000)))
     verb, target, options = draws.one_of(_draw_targets(draws, world))
     brokers: tuple[int, ...] = ()
-    if verb == "slow" and world.brokers > 1 and draws.is_so(50):
+    if verb in ("slow", "partition", "hold") and world.brokers > 1 and draws.is_so(50):
         brokers = (draws.between(1, world.brokers),)
     return Fault(
         verb=verb, target=target, brokers=brokers, at=at_ms, lasts=lasts_ms, options=options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
 from attrs import define, field
 
 from client.calls import AsyncConsumer
@@ -13,6 +14,7 @@ from simulation.chance import between, fixed
 from simulation.events import Row
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.network import Connection, Message, Network
+from simulation.stage import Quiet
 from simulation.world import Fault, Simulation
 from tests.support.kernels import run_until
 
@@ -369,3 +371,34 @@ def test_idle_fetches_cost_no_turns():
     sim.run_for("1m")
 
     assert sim.stage.kernel.turns - before < 10
+
+
+def test_each_link_may_have_a_latency_of_its_own():
+    sim = Simulation(seed=3, brokers=1, latency=fixed(2))
+    sim.topic("orders", partitions=2)
+    sim.consumers("checkout", "ada", "bea", topics=["orders"])
+
+    sim.link("bea", 1, latency=fixed(40))
+    sim.run_for("30s")
+
+    waited = {
+        (row.client, row.duration_ms)
+        for row in of_kind(sim, "reply_received")
+        if row.request == "OffsetFetch"
+    }
+    assert waited == {("ada", 4), ("bea", 80)}
+
+
+@pytest.mark.parametrize("at_ms", [40_000, 41_003, 42_999])
+def test_a_latency_that_changes_in_a_calm_gives_the_same_rows_skipped_and_played(at_ms):
+    def rows(quiet: Quiet) -> list[Row]:
+        sim = Simulation(seed=3, quiet=quiet)
+        sim.topic("orders")
+        sim.consumers("checkout", "ada", "bea", topics=["orders"])
+        sim.slow("bea", by="20ms")
+        sim.at(at_ms, lambda: sim.link("bea", latency=between(1, 90)))
+        sim.at(at_ms + 20_007, lambda: sim.crash("bea"))
+        sim.run_for("3m")
+        return list(sim.events)
+
+    assert rows("skip") == rows("play")
