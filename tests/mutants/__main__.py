@@ -29,6 +29,7 @@ LEFT_OUT = ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "
 #: A fault may make the tests run in circles: after this many times their usual time, it is caught.
 PATIENCE = 10
 PATIENCE_S_MIN = 120.0
+_PATIENCE_WITHOUT_S = 1_800.0
 
 PASSED, FAILED, BROKEN_IMPORT = 0, 1, 2
 
@@ -154,7 +155,7 @@ def _rooms_of(mutants: Iterable[Mutant]) -> list[Room]:
 
 async def _patience_s(room: Room, clean: Path) -> float:
     """How long to wait for the room's tests; they must pass as they are."""
-    finding = await _run_tests(room, clean, 600)
+    finding = await _run_tests(room, clean, _PATIENCE_WITHOUT_S)
     if finding.failed is not None:
         raise CannotTell(f"without any fault, this fails already: {finding.failed}")
     print(f"the tests pass without a fault in {finding.took_s:.0f} s", flush=True)
@@ -193,10 +194,9 @@ async def _run_tests(room: Room, tree: Path, patience_s: float) -> Finding:
     else:
         failed = _first_failure(printed.decode(), process.returncode)
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError, PermissionError):  # it has just ended by itself
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        with suppress(ProcessLookupError, PermissionError):  # nothing is left of it
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
     return Finding(failed=failed, took_s=loop.time() - started_s)
 
 

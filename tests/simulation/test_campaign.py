@@ -77,10 +77,11 @@ def test_everything_goes_wrong_in_some_world():
     } == set(GHOST_VERBS)
 
 
-def test_some_links_are_slow_to_one_broker_and_some_to_all():
-    slow = [fault for world in WORLDS_DRAWN for fault in world.faults if fault.verb == "slow"]
+@pytest.mark.parametrize("verb", ["slow", "partition", "hold"])
+def test_some_links_are_disturbed_to_one_broker_and_some_to_all(verb):
+    faults = [fault for world in WORLDS_DRAWN for fault in world.faults if fault.verb == verb]
 
-    assert {len(fault.brokers) for fault in slow} == {0, 1}
+    assert {len(fault.brokers) for fault in faults} == {0, 1}
 
 
 def test_some_topics_are_dry_and_some_forget():
