@@ -134,13 +134,17 @@ def latency_in(connection: Connection, sent_ms: int) -> int:
 
 
 def has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:
-    """Whether every answer is home long before the next request of its kind, or a time-out."""
+    """Whether every answer is home long before the next request of its kind, or a time-out.
+
+    Looks at metadata must be held apart by its age alone: a back-off is drawn anew when asked.
+    """
     interval_ms = config.heartbeat_interval_ms
     return (
         round_trip_ms < min(interval_ms, WAIT_MS_MAX)
         and interval_ms <= config.request_timeout_ms
         and interval_ms + round_trip_ms < config.session_timeout_ms
         and not (config.enable_auto_commit and config.auto_commit_interval_ms <= round_trip_ms)
+        and config.metadata_max_age_ms > max(config.retry_backoff_ms, config.retry_backoff_max_ms)
     )
 
 

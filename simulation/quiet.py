@@ -92,7 +92,7 @@ class Lulls:
         lull.session = lull.broker.timers.forget(lull.timer)
         if not has_a_broker_to_ask(host):
             # The next look at metadata opens a connection, which is an event.
-            lull.end = Turn(lull.refresh_at_ms, Rank.CONSUMER, host.name, "lull")
+            lull.end = Turn(lull.refresh_at_ms, Rank.TIMER, host.name, "lull")
             self.stage.kernel.at(lull.end, partial(self.wake_client, host.name))
 
     def _lull_of(self, host: ConsumerHost, beat: Message) -> Lull | None:
@@ -108,7 +108,11 @@ class Lulls:
         owned = machine.calls.subscriptions.assigned_partitions
         if not (owned and is_auto_commit):
             commit = None
-        elif commit is None or commit.facts.get("generation") != generation.generation_id:
+        elif (
+            commit is None
+            or commit.facts.get("generation") != generation.generation_id
+            or commit.facts.get("member") != generation.member_id
+        ):
             return None
         broker = self.stage.brokers[connection.link.broker]
         if not is_blocked(host, machine, connection) or not self._is_settled(host, group, broker):

@@ -240,6 +240,24 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         says="After a calm a consumer believes that the coordinator was silent all the time.",
     ),
     Fault(
+        file="simulation/quiet.py",
+        line='or commit.facts.get("member") != generation.member_id',
+        faulty="",
+        says="The commits of a static member that was replaced are taken for those of the new one.",
+    ),
+    Fault(
+        file="simulation/lull.py",
+        line="and config.metadata_max_age_ms > max(",
+        faulty="or config.metadata_max_age_ms > max(",
+        says="Looks at metadata that a back-off holds apart are thought to come by their age.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line='lull.end = Turn(lull.refresh_at_ms, Rank.TIMER, host.name, "lull")',
+        faulty='lull.end = Turn(lull.refresh_at_ms, Rank.CONSUMER, host.name, "lull")',
+        says="A lull that ends by itself ends after the answers of that millisecond.",
+    ),
+    Fault(
         file="simulation/lull.py",
         line="and machine.calls.subscriptions.has_all_fetch_positions",
         faulty="and True",

@@ -9,8 +9,10 @@ import pytest
 
 from client.calls import AsyncConsumer
 from client.listeners import Partitions, RebalanceListener
+from simulation.chance import fixed
 from simulation.partings import first_difference
 from simulation.recorder import NoSink
+from simulation.stage import Quiet
 from simulation.world import Simulation
 
 Script = Callable[[Simulation], None]
@@ -177,3 +179,46 @@ def test_both_ways_stop_at_the_same_time_when_heartbeats_are_waited_for():
         sim.run_for("1m")
 
     assert differ(script) is None
+
+
+@pytest.mark.parametrize("interval_ms", [5_000, 60_000])
+def test_both_ways_agree_when_a_static_member_replaces_itself_without_a_rebalance(interval_ms):
+    def script(sim: Simulation) -> None:
+        settings = {"max.poll.interval.ms": 15_000, "auto.commit.interval.ms": interval_ms}
+        sim.topic("orders", partitions=2)
+        sim.consumer("ada", group="checkout", topics=["orders"], static=True, settings=settings)
+        sim.run_for("150s")
+        sim.pause("ada")
+        sim.run_for("20s")
+        sim.resume("ada")
+        sim.run_for("2m")
+
+    assert differ(script) is None
+
+
+@pytest.mark.parametrize(("age_ms", "backoff_ms"), [(100, 100), (500, 1_000), (1_000, 900)])
+def test_both_ways_agree_when_looks_at_metadata_are_held_apart_by_the_back_off(age_ms, backoff_ms):
+    def script(sim: Simulation) -> None:
+        settings = {"metadata.max.age.ms": age_ms, "retry.backoff.ms": backoff_ms}
+        sim.topic("orders")
+        sim.consumers("checkout", "ada", topics=["orders"], settings=settings)
+        sim.run_for("30500ms")
+        sim.add_partitions("orders", 2)
+        sim.run_for("10s")
+
+    assert differ(script) is None
+
+
+def test_both_ways_agree_when_a_lull_ends_as_an_answer_comes_home():
+    def play(quiet: Quiet) -> Simulation:
+        sim = Simulation(seed=1, quiet=quiet, latency=fixed(50), brokers=1)
+        sim.topic("orders")
+        settings = {"metadata.max.age.ms": 10_300, "heartbeat.interval.ms": 1_000}
+        sim.consumers("checkout", "ada", "bea", topics=["orders"], settings=settings)
+        zed = sim.raw_member("zed", "other")
+        for at_ms in range(9_900, 11_000, 50):
+            sim.at(at_ms, zed.heartbeat)
+        sim.run_for("12s")
+        return sim
+
+    assert first_difference(play("skip").events, play("play").events) is None
