@@ -32,7 +32,7 @@ from coordinator.protocol import (
     Request,
 )
 from simulation.cluster import TopicPartition
-from simulation.events import Facts, WorldEventKind
+from simulation.events import NOTHING_COMMITTED, Facts, WorldEventKind
 from simulation.kernel import Kernel
 from simulation.network import Message
 from simulation.programs import Program, Running
@@ -407,7 +407,7 @@ class ConsumerBook:
         if first is None:
             return "reset"
         if place not in self._committed:
-            return "reset (no committed offset)"
+            return NOTHING_COMMITTED
         return "committed" if self._committed[place] == first else "reset"
 
     def _go_to(self, place: TopicPartition, offset: int, why: str) -> None:

@@ -97,6 +97,8 @@ Kind = EventKind | WorldEventKind
 
 #: The `detail` of `consumer_stopped` where an application returned and left its consumer open.
 WITHOUT_CLOSING = "without closing"
+#: The `detail` of `position_set` where the coordinator knew of no committed offset.
+NOTHING_COMMITTED = "reset (no committed offset)"
 
 # fmt: off
 

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 from attrs import define, field
 
 from coordinator import GroupState
-from simulation.events import EventKind, Kind, Row, WorldEventKind
+from simulation.events import NOTHING_COMMITTED, EventKind, Kind, Row, WorldEventKind
 from simulation.folds.commits import Commits
 from simulation.folds.places import Handler, Place, place_of
 from simulation.folds.rosters import Roster, Rosters, replaced_id
@@ -344,10 +344,11 @@ def _are_live(roster: Roster, *owners: Row) -> bool:
 
 @define(eq=False)
 class AcknowledgedCommitsSurvive(Checker):
-    """Whoever takes a partition over begins no earlier than what was acknowledged before.
+    """Whoever takes a partition over finds what was acknowledged before, or a later commit.
 
-    A topic that comes again under its old name is not asked about: commits name topics, so it may
-    have been given offsets of the old one, beyond the end of its own logs.
+    Where no offset was committed at all, the reader may be sent beyond it as well. A topic that
+    comes again under its old name is not asked about: commits name topics, so it may have been
+    given offsets of the old one, beyond the end of its own logs.
     """
 
     sentence: ClassVar[str] = "no acknowledged commit is lost in a failover"
@@ -389,12 +390,11 @@ class AcknowledgedCommitsSurvive(Checker):
         floor = None if place is None else self._floors.get(place, {}).pop(row.client or "", None)
         if place is None or floor is None or row.offset is None or floor.offset is None:
             return
-        if row.offset >= floor.offset or (row.detail or "").startswith("seek"):
-            return
-        if floor.offset < self._log_starts.get((place.topic, place.partition), 0):
-            return
-        seen = f"{row.client} began {place} at {row.offset}, {floor.offset} was acknowledged"
-        self.blame(seen, floor, row)
+        is_back = row.offset < floor.offset and row.detail != "seek"
+        has_records = floor.offset >= self._log_starts.get((place.topic, place.partition), 0)
+        if row.detail == NOTHING_COMMITTED or (is_back and has_records):
+            began = f"{row.client} began {place} at {row.offset}, {row.detail}"
+            self.blame(f"{began}; {floor.offset} was acknowledged", floor, row)
 
     def _on_log_start(self, row: Row) -> None:
         self._log_starts[row.topic or "", row.partition or 0] = row.offset or 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from simulation.events import EventKind, WorldEventKind
+from simulation.events import NOTHING_COMMITTED, EventKind, WorldEventKind
 from spark_bridge import columns as c
 from spark_bridge.blame import as_violation, is_placed, place
 from spark_bridge.commits import kept_commits
@@ -159,10 +159,11 @@ def _has_a_reason() -> Column:
 
 
 def commits_that_were_lost(events: DataFrame) -> DataFrame:
-    """One row per taking over of a partition before what had been acknowledged.
+    """One row per taking over of a partition that did not find what had been acknowledged.
 
-    The first position after the assignment says what the coordinator knew. A topic that comes again
-    under its old name is not asked about, for it may have been given offsets of the old one.
+    The first position after the assignment says what the coordinator knew: it lies before that, or
+    no offset was committed at all. A topic that comes again under its old name is not asked about,
+    for it may have been given offsets of the old one.
     """
     kind, offset = F.col(c.KIND), F.col(c.OFFSET)
     known, floor, assigned = F.col(c.COMMITTED), F.col(c.ACKNOWLEDGED), F.col(c.FLOOR)
@@ -172,6 +173,8 @@ def commits_that_were_lost(events: DataFrame) -> DataFrame:
     is_back = (kind == _COMMITTED) & (offset < floor[c.OFFSET])
     is_forgotten = or_false(is_back) | (kind == _REMOVED)
     holds = floor[c.SEQ] > or_zero(F.col(c.FORGOTTEN))
+    is_gone = F.col(c.DETAIL).eqNullSafe(NOTHING_COMMITTED)
+    is_before = (offset < floor[c.OFFSET]) & ~F.col(c.DETAIL).eqNullSafe("seek")
     promise = F.struct(c.KIND, c.SEQ, F.when(holds, floor).alias(c.ACKNOWLEDGED))
     return (
         events.transform(_acknowledgements)
@@ -183,13 +186,14 @@ def commits_that_were_lost(events: DataFrame) -> DataFrame:
         .where((kind == _POSITION) & (assigned[c.KIND] == _ASSIGNED))
         .where(assigned[c.SEQ] > or_zero(F.col(c.FORGOTTEN)))
         .withColumn(c.ACKNOWLEDGED, assigned[c.ACKNOWLEDGED])
-        .where((offset < floor[c.OFFSET]) & ~or_false(F.col(c.DETAIL).startswith("seek")))
+        .where(floor.isNotNull() & (is_gone | is_before))
         .transform(_with_log_starts, events)
-        .where(floor[c.OFFSET] >= or_zero(F.col(c.LOW)))
+        .where(is_gone | (floor[c.OFFSET] >= or_zero(F.col(c.LOW))))
         .select(
             *as_violation(
                 *("AcknowledgedCommitsSurvive", floor[c.SEQ], F.col(c.CLIENT), " began "),
-                *(place(), " at ", offset, ", ", floor[c.OFFSET], " was acknowledged"),
+                *(place(), " at ", offset, ", ", F.col(c.DETAIL), "; "),
+                *(floor[c.OFFSET], " was acknowledged"),
             )
         )
     )

@@ -314,9 +314,15 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/safety.py",
-        line='if row.offset >= floor.offset or (row.detail or "").startswith("seek"):',
-        faulty="if True:",
+        line="if row.detail == NOTHING_COMMITTED or (is_back and has_records):",
+        faulty="if False:",
         says="Nobody sees that an acknowledged commit is gone.",
+    ),
+    Fault(
+        file="simulation/safety.py",
+        line="if row.detail == NOTHING_COMMITTED or (is_back and has_records):",
+        faulty="if is_back and has_records:",
+        says="Nobody sees that an acknowledged commit is gone whose reader is sent beyond it.",
     ),
     Fault(
         file="simulation/liveness.py",

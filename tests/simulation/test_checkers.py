@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.checkers import check
+from simulation.events import NOTHING_COMMITTED
 from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
 from tests.support.rows import (
@@ -374,7 +375,10 @@ def begins(client, at_ms, offset, detail="committed"):
     return an_event(W.POSITION_SET, at_ms, client=client, offset=offset, detail=detail)
 
 
-@pytest.mark.parametrize(("offset", "detail"), [(4, "committed"), (0, "reset")])
+@pytest.mark.parametrize(
+    ("offset", "detail"),
+    [(4, "committed"), (0, "reset"), (0, NOTHING_COMMITTED), (30, NOTHING_COMMITTED)],
+)
 def test_an_acknowledged_commit_that_the_next_owner_does_not_find_is_a_loss(offset, detail):
     events = (
         *an_acknowledged_commit(9),
@@ -383,6 +387,19 @@ def test_an_acknowledged_commit_that_the_next_owner_does_not_find_is_a_loss(offs
     )
 
     assert found_in(*events) == [("AcknowledgedCommitsSurvive", (2, 4))]
+
+
+@pytest.mark.parametrize(
+    ("offset", "detail"), [(9, "committed"), (30, "committed"), (30, "reset"), (0, "seek")]
+)
+def test_an_acknowledged_commit_is_not_lost_on_a_reader_that_begins_at(offset, detail):
+    events = (
+        *an_acknowledged_commit(9),
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+        begins("bea", 2_100, offset, detail),
+    )
+
+    assert found_in(*events) == []
 
 
 def test_a_commit_that_nobody_acknowledged_may_be_gone():
@@ -402,7 +419,7 @@ def test_a_topic_that_came_again_may_have_been_given_offsets_of_the_old_one():
         an_event(W.TOPIC_CREATED, 800, group=None, topic=TOPIC, count=1),
         *an_acknowledged_commit(9),
         an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, 0, "reset"),
+        begins("bea", 2_100, 0, NOTHING_COMMITTED),
     )
 
     assert found_in(*events) == []
@@ -418,23 +435,37 @@ def test_an_answer_from_before_the_acknowledgement_is_no_loss():
     assert found_in(*events) == []
 
 
+LATER_LOG = an_event(W.LOG_START_MOVED, 1_500, group=None, offset=10)
+
+
 @pytest.mark.parametrize(
-    "between",
+    ("between", "detail"),
     [
-        an_event(E.OFFSET_REMOVED, 1_500, detail="expired"),
-        an_event(W.LOG_START_MOVED, 1_500, group=None, offset=10),
+        (an_event(E.OFFSET_REMOVED, 1_500, detail="expired"), NOTHING_COMMITTED),
+        (LATER_LOG, "reset"),
     ],
     ids=["the offset was removed", "the log begins later"],
 )
-def test_a_reset_is_no_loss_if(between):
+def test_a_reset_is_no_loss_if(between, detail):
     events = (
         *an_acknowledged_commit(9),
         between,
         an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, 0, "reset"),
+        begins("bea", 2_100, 0, detail),
     )
 
     assert found_in(*events) == []
+
+
+def test_a_commit_may_not_be_gone_because_the_log_begins_later():
+    events = (
+        *an_acknowledged_commit(9),
+        LATER_LOG,
+        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
+        begins("bea", 2_100, 10, NOTHING_COMMITTED),
+    )
+
+    assert found_in(*events) == [("AcknowledgedCommitsSurvive", (2, 5))]
 
 
 # --- what a violation says ---

@@ -15,7 +15,7 @@ from attrs import evolve
 from pyspark.sql import SparkSession
 
 from simulation.checkers import check
-from simulation.events import EventKind, Row, WorldEventKind
+from simulation.events import NOTHING_COMMITTED, EventKind, Row, WorldEventKind
 from simulation.parquet_sink import ParquetSink
 from simulation.random_worlds import draw_world
 from simulation.recorder import MemorySink
@@ -178,10 +178,22 @@ BROKEN: Mapping[str, tuple[tuple[Row, ...], str, int, int, str]] = {
         "CooperativeOwnersAreAlone", 12, 11, "cat and bea both own t-0 of g"),
     "an acknowledged commit is lost": (
         (commits("ada", 9), hears("ada", 9), takes("bea"), goes_to("bea", 4, "committed")),
-        "AcknowledgedCommitsSurvive", 4, 2, "bea began t-0 of g at 4, 9 was acknowledged"),
+        "AcknowledgedCommitsSurvive", 4, 2,
+        "bea began t-0 of g at 4, committed; 9 was acknowledged"),
     "an acknowledged commit is lost by a reset": (
         (commits("ada", 9), hears("ada", 9), takes("bea"), goes_to("bea", 0, "reset")),
-        "AcknowledgedCommitsSurvive", 4, 2, "bea began t-0 of g at 0, 9 was acknowledged"),
+        "AcknowledgedCommitsSurvive", 4, 2,
+        "bea began t-0 of g at 0, reset; 9 was acknowledged"),
+    "an acknowledged commit is gone, and its reader sent beyond it": (
+        (commits("ada", 9), hears("ada", 9), takes("bea"), goes_to("bea", 30, NOTHING_COMMITTED)),
+        "AcknowledgedCommitsSurvive", 4, 2,
+        "bea began t-0 of g at 30, reset (no committed offset); 9 was acknowledged"),
+    "an acknowledged commit is gone, and the records before it as well": (
+        (commits("ada", 9), hears("ada", 9), takes("bea"),
+         an_event(WorldEventKind.LOG_START_MOVED, 32, group=None, **at(offset=20)),
+         goes_to("bea", 20, NOTHING_COMMITTED)),
+        "AcknowledgedCommitsSurvive", 5, 2,
+        "bea began t-0 of g at 20, reset (no committed offset); 9 was acknowledged"),
 }
 
 #: Logs that come near, and break nothing.
@@ -260,7 +272,12 @@ KEPT: Mapping[str, tuple[Row, ...]] = {
         commits("ada", 9), hears("ada", 9), takes("bea"), goes_to("bea", 2, "seek")),
     "the acknowledged offset is forgotten": (
         commits("ada", 9), hears("ada", 9), an_event(EventKind.OFFSET_REMOVED, 32, **at()),
-        takes("bea"), goes_to("bea", 0, "reset")),
+        takes("bea"), goes_to("bea", 0, NOTHING_COMMITTED)),
+    "the next owner is sent on from what was committed": (
+        commits("ada", 9), hears("ada", 9), takes("bea"), goes_to("bea", 30, "reset")),
+    "a topic that comes again has nothing committed": (
+        an_event(WorldEventKind.TOPIC_DELETED, 5, group=None, topic="t"), commits("ada", 9),
+        hears("ada", 9), takes("bea"), goes_to("bea", 30, NOTHING_COMMITTED)),
     "the records are gone": (
         commits("ada", 9), hears("ada", 9), takes("bea"),
         an_event(WorldEventKind.LOG_START_MOVED, 32, group=None, **at(offset=20)),
