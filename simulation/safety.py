@@ -150,15 +150,16 @@ class CommitsAreCurrent(Checker):
 class CommitsOnlyAdvance(Checker):
     """A committed offset goes back only if a row since then shows why.
 
-    Reasons are a position that its consumer was sent to, an offset that was forgotten, an offset
-    given by hand, by an application or by a script, a commit from outside the group, a request that
-    overtook an earlier one on another connection, and an asynchronous commit that has waited for
-    its coordinator to be found: one that was made later may go before it.
+    Reasons are a position that its consumer was sent to, unless it has begun at the committed
+    offset since, an offset that was forgotten, an offset given by hand, by an application or by a
+    script, a commit from outside the group, a request that overtook an earlier one on another
+    connection, and an asynchronous commit that has waited for its coordinator to be found: one that
+    was made later may go before it.
     """
 
     sentence: ClassVar[str] = "committed offsets never go back without a reason that the rows show"
     commits: Commits = field(factory=Commits)
-    #: Positions set since the last commit, other than to the committed offset, by their consumer.
+    #: Where each consumer was sent last, unless it was to the committed offset.
     _sent_back: dict[tuple[Place, str], Row] = field(factory=dict)
     #: The commit that such a position has explained: if its write fails, the position holds on.
     _explained: dict[tuple[Place, str], int] = field(factory=dict)
@@ -185,10 +186,16 @@ class CommitsOnlyAdvance(Checker):
         }
 
     def _on_position(self, row: Row) -> None:
+        """Whoever begins at the committed offset is no longer where it was sent before."""
         place = place_of(row)
-        if place is not None and not (row.detail or "").startswith("committed"):
-            self._sent_back[place, row.client or ""] = row
-            self._explained.pop((place, row.client or ""), None)
+        if place is None:
+            return
+        who = place, row.client or ""
+        self._explained.pop(who, None)
+        if row.detail == "committed":
+            self._sent_back.pop(who, None)
+        else:
+            self._sent_back[who] = row
 
     def _on_given(self, row: Row) -> None:
         place = place_of(row)

@@ -60,14 +60,15 @@ def commits_of_others(events: DataFrame) -> DataFrame:
 def commits_that_go_back(events: DataFrame) -> DataFrame:
     """One row per commit below the one before it, where no row shows why.
 
-    Reasons are a position that its consumer was sent to (for one commit), an offset that was
-    forgotten, an offset given by hand, by an application or a script, a commit from outside the
-    group, a request that overtook an earlier one, and one that had waited for a coordinator.
+    Reasons are a position that its consumer was sent to (for one commit, and until it begins at the
+    committed offset), an offset that was forgotten, an offset given by hand, by an application or a
+    script, a commit from outside the group, a request that overtook an earlier one, and one that
+    had waited for a coordinator.
     """
     kind, last = F.col(c.KIND), F.col(c.LAST)
-    is_commit, is_sending_back = kind == _COMMITTED, kind == _POSITION
+    is_commit, is_elsewhere = kind == _COMMITTED, ~F.col(c.DETAIL).eqNullSafe("committed")
     change = F.struct(c.KIND, c.SEQ, c.CLIENT, c.OFFSET, c.SENT_SEQ)
-    sent_back = F.struct(c.SEQ, c.OFFSET)
+    sent_back = F.struct(c.SEQ, F.when(is_elsewhere, F.col(c.OFFSET)).alias(c.OFFSET))
     sent = F.max(F.when(is_commit, F.col(c.SENT_SEQ)))
     return (
         events.transform(_commits_and_reasons)
@@ -77,7 +78,7 @@ def commits_that_go_back(events: DataFrame) -> DataFrame:
                     before(*_PLACE, c.LIFE)
                 ),
                 c.LAST_SENT: sent.over(before(*_PLACE)),
-                c.SENT_BACK: _last(is_sending_back, sent_back).over(so_far(*_A_READER)),
+                c.SENT_BACK: _last(kind == _POSITION, sent_back).over(so_far(*_A_READER)),
                 c.GIVEN: _last(kind == _GIVEN, F.col(c.OFFSET)).over(so_far(*_A_READER)),
             }
         )
@@ -128,8 +129,7 @@ def _commits_and_reasons(events: DataFrame) -> DataFrame:
             }
         )
     )
-    is_elsewhere = (kind == _POSITION) & ~or_false(F.col(c.DETAIL).startswith("committed"))
-    reasons = events.where(is_elsewhere | kind.isin(_GIVEN, _REMOVED))
+    reasons = events.where(kind.isin(_POSITION, _GIVEN, _REMOVED))
     return (
         commits.unionByName(reasons, allowMissingColumns=True)
         .where(is_placed())

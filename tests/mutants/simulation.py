@@ -325,6 +325,12 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         says="Nobody sees that an acknowledged commit is gone whose reader is sent beyond it.",
     ),
     Fault(
+        file="simulation/safety.py",
+        line='if row.detail == "committed":',
+        faulty="if False:",
+        says="A reset explains commits of a consumer that has begun at the committed offset since.",
+    ),
+    Fault(
         file="simulation/liveness.py",
         inside="unrest",
         line="if state != GroupState.STABLE.value:",

@@ -150,6 +150,17 @@ def test_a_reason_excuses_one_commit_only():
     assert found_in(*events) == [("CommitsOnlyAdvance", (4, 5))]
 
 
+def test_a_reset_explains_nothing_any_more_once_its_consumer_begins_at_what_is_committed():
+    events = (
+        begins("ada", 1_000, 0, NOTHING_COMMITTED),
+        commits("bea", 2_000, 9),
+        begins("ada", 3_000, 9, "committed"),
+        commits("ada", 4_000, 4),
+    )
+
+    assert found_in(*events) == [("CommitsOnlyAdvance", (2, 4))]
+
+
 def test_a_commit_by_hand_may_go_back():
     events = (commits("ada", 1_000, 9), commits(None, 2_000, 4, generation=None, member=None))
 

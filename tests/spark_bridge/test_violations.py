@@ -158,6 +158,10 @@ BROKEN: Mapping[str, tuple[tuple[Row, ...], str, int, int, str]] = {
     "another's seek explains nothing": (
         (commits("ada", 9), goes_to("bea", 2, "seek"), commits("ada", 5)),
         "CommitsOnlyAdvance", 3, 1, "t-0 of g went back from 9 to 5, by ada"),
+    "a reset explains nothing once its reader has begun at what was committed": (
+        (goes_to("ada", 0, NOTHING_COMMITTED), commits("bea", 9), goes_to("ada", 9, "committed"),
+         commits("ada", 4)),
+        "CommitsOnlyAdvance", 4, 2, "t-0 of g went back from 9 to 4, by ada"),
     "two cooperative owners": (
         (*COOPERATIVE, takes("ada"), takes("bea")),
         "CooperativeOwnersAreAlone", 7, 6, "ada and bea both own t-0 of g"),
@@ -220,6 +224,9 @@ KEPT: Mapping[str, tuple[Row, ...]] = {
         *a_group("ada"), loaded(1, 2), commits("bea", 5)),
     "a seek explains a commit": (
         commits("ada", 9), goes_to("ada", 2, "seek"), commits("ada", 3)),
+    "a reset explains a commit once more": (
+        commits("ada", 9), goes_to("ada", 9, "committed"), goes_to("ada", 2, "reset"),
+        commits("ada", 3)),
     "a reset explains a commit": (
         commits("ada", 9), goes_to("ada", 2, "reset"), commits("ada", 3)),
     "an offset is forgotten": (
