@@ -217,7 +217,8 @@ KINDS: Mapping[Kind, str] = {
 
 # fmt: on
 
-#: What a script or chance does to a run; liveness is asked for only after the last of these.
+#: What a script or chance does to a run; liveness is asked for only after the last of these, and
+#: after the last request of a raw member.
 DISTURBANCES: frozenset[str] = frozenset(
     kind.value
     for kind in (

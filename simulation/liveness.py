@@ -2,11 +2,12 @@
 
     settle_ms = session + rebalance + request + connect + backoff + heartbeat + metadata + load
 
-Each term is the largest among the consumers of the run (`Patience`): a dead member is noticed when
-its session ends; the rebalance then waits for stragglers as long as the rebalance timeout
-(`max.poll.interval.ms`); a straggler may itself have to give up a request first, the longest of
-which is a JoinGroup; it connects and backs off between its tries, hears of the rebalance with a
-heartbeat and of new partitions when its metadata is too old; and a new coordinator reads its log.
+Each term is the largest in the run: consumers have settings (`Patience`), and rows tell of the
+sessions and rebalances of raw members. A dead member is noticed when its session ends; the
+rebalance then waits for stragglers as long as the rebalance timeout (`max.poll.interval.ms`); a
+straggler may itself have to give up a request first, the longest of which is a JoinGroup; it
+connects and backs off between its tries, hears of the rebalance with a heartbeat and of new
+partitions when its metadata is too old; and a new coordinator reads its log.
 
 Two holes are Kafka's own, and what falls into them is not asked for. A static leader that comes
 back is told to keep the assignment of before (KIP-814), and what has become of the topics until
@@ -24,7 +25,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from client.settings import ConsumerConfig
 from coordinator import GroupState
@@ -47,7 +48,7 @@ _BY_WORD: Mapping[str, Kind] = {kind.value: kind for kind in (*EventKind, *World
 
 @frozen(kw_only=True)
 class Patience:
-    """How long to wait for rest, by the largest of each setting; and who wants which topics."""
+    """How long to wait for rest, by the consumers' largest settings; and who wants which topics."""
 
     session_timeout_ms: int
     rebalance_timeout_ms: int
@@ -161,7 +162,10 @@ class Liveness(Checker):
             **{_BY_WORD[word]: self._on_disturbance for word in sorted(DISTURBANCES)},
             WorldEventKind.BROKER_CRASHED: self._on_broker,
             WorldEventKind.BROKER_RESTARTED: self._on_broker,
-            EventKind.STATE_CHANGED: self._on_move,
+            WorldEventKind.REQUEST_SENT: self._on_sent,
+            EventKind.MEMBER_ADDED: self._on_member,
+            EventKind.MEMBER_REJOINED: self._on_member,
+            EventKind.STATE_CHANGED: self._on_state,
             EventKind.GROUP_LOADED: self._on_move,
             EventKind.ASSIGNMENT_STORED: self._on_assignment,
             EventKind.LEADER_ELECTED: self._on_leader,
@@ -201,9 +205,35 @@ class Liveness(Checker):
             self._due_ms = None
 
     def _on_disturbance(self, row: Row) -> None:
+        self._disturb(row)
+        self._learn(WorldEventKind(row.kind), row)
+
+    def _disturb(self, row: Row) -> None:
         self._last = row
         self._due_ms = self._last_ms() + self.patience.settle_ms
-        self._learn(WorldEventKind(row.kind), row)
+
+    def _on_sent(self, row: Row) -> None:
+        """What nothing led to is the script's doing: a raw member disturbs all it likes."""
+        if row.cause is None:
+            self._disturb(row)
+
+    def _on_member(self, row: Row) -> None:
+        """A raw member's session may be longer than any consumer's."""
+        session_ms = row.duration_ms or 0
+        if session_ms > self.patience.session_timeout_ms:
+            self._wait_longer(evolve(self.patience, session_timeout_ms=session_ms))
+
+    def _on_state(self, row: Row) -> None:
+        """So may the wait for those who are to join again."""
+        self._on_move(row)
+        rebalance_ms = row.duration_ms or 0
+        if rebalance_ms > self.patience.rebalance_timeout_ms:
+            self._wait_longer(evolve(self.patience, rebalance_timeout_ms=rebalance_ms))
+
+    def _wait_longer(self, patience: Patience) -> None:
+        if self._due_ms is not None:
+            self._due_ms += patience.settle_ms - self.patience.settle_ms
+        self.patience = patience
 
     def _last_ms(self) -> int:
         """When it was disturbed last."""
@@ -250,6 +280,7 @@ class Liveness(Checker):
         self._leaders[row.group or ""] = row.member or ""
 
     def _on_return(self, row: Row) -> None:
+        self._on_member(row)
         group, old = row.group or "", replaced_id(row)
         if row.protocol == COOPERATIVE_PROTOCOL:
             self._resumed[group] = row.seq

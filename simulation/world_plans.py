@@ -142,13 +142,10 @@ class World:
     def patience(self) -> Patience:
         """How long liveness may take here."""
         loads_ms = [_ms(act.options.get("load")) for act in self.acts] + [1_000]
-        ghosts_ms = [ghost.session_timeout_ms for ghost in self.ghosts]
         return Patience.of(
             [plan.config() for plan in self.consumers],
             topics={plan.name: plan.pattern or "|".join(plan.topics) for plan in self.consumers},
-            load_ms=max(loads_ms)
-            + max(plan.unrest_ms for plan in self.consumers)
-            + max(ghosts_ms, default=0),
+            load_ms=max(loads_ms) + max(plan.unrest_ms for plan in self.consumers),
             script_ends_ms=self.calm_from_ms(),
         )
 

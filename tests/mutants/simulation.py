@@ -332,6 +332,38 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/liveness.py",
+        inside="_on_sent",
+        line="if row.cause is None:",
+        faulty="if False:",
+        says="Rest is asked for though a raw member has just disturbed it.",
+    ),
+    Fault(
+        file="simulation/liveness.py",
+        inside="_on_sent",
+        line="if row.cause is None:",
+        faulty="if True:",
+        says="Whatever a consumer asks for puts off the time when it must have come to rest.",
+    ),
+    Fault(
+        file="simulation/liveness.py",
+        line="if session_ms > self.patience.session_timeout_ms:",
+        faulty="if False:",
+        says="Nobody waits for the end of a raw member's long session.",
+    ),
+    Fault(
+        file="simulation/liveness.py",
+        line="if rebalance_ms > self.patience.rebalance_timeout_ms:",
+        faulty="if False:",
+        says="Nobody waits for a rebalance as long as a raw member may hold it.",
+    ),
+    Fault(
+        file="simulation/liveness.py",
+        line="self._due_ms += patience.settle_ms - self.patience.settle_ms",
+        faulty="pass",
+        says="What is learned of a long session counts from the next disturbance only.",
+    ),
+    Fault(
+        file="simulation/liveness.py",
         inside="unrest",
         line="if state != GroupState.STABLE.value:",
         faulty="if state is None:",

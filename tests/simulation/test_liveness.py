@@ -160,6 +160,48 @@ def test_time_counts_from_the_last_disturbance():
     assert found_in(*events, patience=PATIENCE) == []
 
 
+@pytest.mark.parametrize(("cause", "found"), [(None, []), (2, ["Liveness"])])
+def test_a_request_disturbs_that_a_script_sends_and_no_other(cause, found):
+    events = a_world_with_ada(
+        moves(500, "PreparingRebalance"),
+        an_event(W.REQUEST_SENT, 700, client="ghost", request="JoinGroup", cause=cause),
+        moves(SETTLE_MS, "Stable"),
+    )
+
+    assert [name for name, _ in found_in(*events, patience=PATIENCE)] == found
+
+
+@pytest.mark.parametrize(
+    ("joined", "longer_ms"),
+    [
+        (an_event(E.MEMBER_ADDED, 500, client="ghost", duration_ms=145_000), 100_000),
+        (an_event(E.MEMBER_REJOINED, 500, client="ghost", duration_ms=145_000), 100_000),
+        (an_event(E.MEMBER_REPLACED, 500, client="ghost", duration_ms=145_000), 100_000),
+        # A rebalance counts twice: to wait for joins, and for the answer to one.
+        (moves(500, "PreparingRebalance", duration_ms=350_000), 100_000),
+        (an_event(E.MEMBER_ADDED, 500, client="bea", duration_ms=10_000), 0),
+        (moves(500, "PreparingRebalance", duration_ms=3_000), 0),
+    ],
+    ids=[
+        "a long session",
+        "a long session from now on",
+        "a long session of one that is back",
+        "a long rebalance",
+        "a short session",
+        "a short rebalance",
+    ],
+)
+def test_rest_is_asked_for_later_by_what_the_rows_tell_of(joined, longer_ms):
+    events = a_world_with_ada(joined, moves(600, "PreparingRebalance"))[:-1]
+    due_ms = SETTLE_MS + longer_ms
+
+    early, late = (
+        found_in(*events, the_end(at_ms), patience=PATIENCE) for at_ms in (due_ms - 1, due_ms)
+    )
+
+    assert [early, [name for name, _ in late]] == [[], ["Liveness"]]
+
+
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -233,6 +275,30 @@ def test_a_world_can_be_asked_whether_it_came_to_rest(assignor, found):
     violations = check(sim.events, patience=sim.patience())
 
     assert [each.checker for each in violations] == found
+
+
+#: So that rest is asked for after 82.6 s.
+QUICK = {
+    "session.timeout.ms": 6_000,
+    "heartbeat.interval.ms": 2_000,
+    "max.poll.interval.ms": 10_000,
+    "request.timeout.ms": 5_000,
+    "metadata.max.age.ms": 10_000,
+}
+
+
+@pytest.mark.parametrize("joins_ms", [10_000, 74_000], ids=["at first", "when rest is due soon"])
+def test_a_ghost_may_keep_its_partitions_for_as_long_as_its_own_session(joins_ms):
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=2)
+    sim.consumer("ada", group="checkout", topics=["orders"], settings=QUICK)
+    ghost = sim.raw_member("ghost", "checkout")
+    for at_ms in (joins_ms, joins_ms + 200):
+        sim.at(at_ms, lambda: ghost.join("orders", session_timeout_ms=120_000))
+    sim.run_for("20m")
+    sim.end()
+
+    assert check(sim.events, patience=sim.patience()) == ()
 
 
 def test_without_consumers_there_is_nothing_to_wait_for():
