@@ -15,6 +15,8 @@ then is old news to it: partitions that came to be meanwhile wait for the next r
 static member that dies between the two rounds of a cooperative rebalance does not ask for the
 second.
 
+A topic is wanted by whoever is known to subscribe to it, and by members that own a partition of it.
+
 A run that ends before the time is up is judged by its end: at rest, liveness is kept; otherwise it
 is open, which is said and held against nobody.
 """
@@ -60,7 +62,8 @@ class Patience:
     load_ms: int = 0
     #: When the script has said its last word: what disturbs without a row is over by then.
     script_ends_ms: int = 0
-    #: By consumer: the names of the topics that it subscribes to, as a regular expression.
+    #: By consumer: the names of the topics that it subscribes to, as a regular expression; "" where
+    #: that is not known.
     topics: Mapping[str, str] = field(factory=dict)
     #: All brokers there are, in order; without them, nobody asks who leads a partition.
     brokers: tuple[int, ...] = ()
@@ -326,10 +329,11 @@ class Liveness(Checker):
                 for name, each in at_work.items()
                 if each.group == group
             ]
+            read = self._read_by(group)
             wanted = [
                 (topic, partition)
                 for topic, count in sorted(self._partitions.items())
-                if any(re.fullmatch(each, topic) for each in topics)
+                if topic in read or any(re.fullmatch(each, topic) for each in topics)
                 for partition in range(count)
             ]
             state = self.rosters.of(group).state
@@ -347,6 +351,15 @@ class Liveness(Checker):
             if leaderless:
                 found.append(f"no broker that is up leads {_listed(leaderless)}, wanted by {group}")
         return found
+
+    def _read_by(self, group: str) -> set[str]:
+        """The topics of which a member owns a partition: whatever its program is, it wants them."""
+        members = self.rosters.of(group).members.values()
+        return {
+            place.topic
+            for place, owners in self._owners.items()
+            if place.group == group and not owners.keys().isdisjoint(members)
+        }
 
     def _is_leaderless(self, partition: int) -> bool:
         brokers = self.patience.brokers

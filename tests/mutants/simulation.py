@@ -364,6 +364,18 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/liveness.py",
+        line="if topic in read or any(re.fullmatch(each, topic) for each in topics)",
+        faulty="if any(re.fullmatch(each, topic) for each in topics)",
+        says="Nobody misses partitions that a user's own application should own.",
+    ),
+    Fault(
+        file="simulation/liveness.py",
+        line="if place.group == group and not owners.keys().isdisjoint(members)",
+        faulty="if place.group == group and owners",
+        says="A topic is wanted because a zombie still reads it.",
+    ),
+    Fault(
+        file="simulation/liveness.py",
         inside="unrest",
         line="if state != GroupState.STABLE.value:",
         faulty="if state is None:",

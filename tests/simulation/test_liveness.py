@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from client.assignors import FunctionAssignor, GroupAssignment
+from client.calls import AsyncConsumer
 from client.settings import ConsumerConfig
 from simulation.checkers import Patience, check
 from simulation.errors import SimulationError
 from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
 from simulation.world import Simulation
-from tests.support.rows import an_event, found_in, moves, starts_reading, the_end
+from tests.support.rows import (
+    a_stable_group,
+    an_event,
+    found_in,
+    moves,
+    starts_reading,
+    the_end,
+)
 
 PATIENCE = Patience.of(
     [ConsumerConfig(group_id="checkout", client_id="ada")], topics={"ada": "orders"}
@@ -203,6 +212,23 @@ def test_rest_is_asked_for_later_by_what_the_rows_tell_of(joined, longer_ms):
 
 
 @pytest.mark.parametrize(
+    ("owner", "found"), [("ada", ["Liveness"]), ("zombie", [])], ids=["a member", "no member"]
+)
+def test_a_topic_is_wanted_by_an_unknown_program_that_owns_a_partition_of_it_as(owner, found):
+    events = (
+        an_event(W.TOPIC_CREATED, 0, topic="orders", count=2),
+        an_event(W.CONSUMER_STARTED, 0, client="ada"),
+        *a_stable_group("ada"),
+        an_event(W.PARTITION_ASSIGNED, 600, client=owner, partition=1),
+        the_end(SETTLE_MS),
+    )
+
+    told = found_in(*events, patience=evolve(PATIENCE, topics={"ada": ""}))
+
+    assert [name for name, _ in told] == found
+
+
+@pytest.mark.parametrize(
     "trouble",
     [
         an_event(W.CONSUMER_CRASHED, 0, client="ada"),
@@ -299,6 +325,26 @@ def test_a_ghost_may_keep_its_partitions_for_as_long_as_its_own_session(joins_ms
     sim.end()
 
     assert check(sim.events, patience=sim.patience()) == ()
+
+
+async def reads_orders(consumer: AsyncConsumer) -> None:
+    consumer.subscribe(["orders"])
+    while True:
+        await consumer.poll(1_000)
+
+
+@pytest.mark.parametrize("app", [None, reads_orders], ids=["a ready-made loop", "a user's own"])
+def test_a_partition_without_an_owner_is_missed_by(app):
+    sim = Simulation(seed=1)
+    sim.topic("orders", partitions=2)
+    topics = ["orders"] if app is None else []
+    sim.consumer("ada", group="checkout", topics=topics, app=app, settings=QUICK)
+    sim.run_for("5m")
+    sim.end()
+
+    rows = [row for row in sim.events if (row.kind, row.partition) != ("partition_assigned", 0)]
+
+    assert [each.checker for each in check(rows, patience=sim.patience())] == ["Liveness"]
 
 
 def test_without_consumers_there_is_nothing_to_wait_for():
