@@ -326,9 +326,16 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/safety.py",
+        inside="_on_position",
+        line="self._sent_back.pop(who, None)",
+        faulty="pass",
+        says="A reset explains commits of a consumer that has begun at the committed offset since.",
+    ),
+    Fault(
+        file="simulation/safety.py",
         line='if row.detail == "committed":',
         faulty="if False:",
-        says="A reset explains commits of a consumer that has begun at the committed offset since.",
+        says="A consumer that begins at the committed offset may go back to it.",
     ),
     Fault(
         file="simulation/liveness.py",

@@ -9,10 +9,10 @@ from simulation.events import NOTHING_COMMITTED
 from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
 from tests.support.rows import (
-    TOPIC,
     a_recording,
     a_stable_group,
     an_event,
+    begins,
     commits,
     found_in,
     moves,
@@ -159,6 +159,17 @@ def test_a_reset_explains_nothing_any_more_once_its_consumer_begins_at_what_is_c
     )
 
     assert found_in(*events) == [("CommitsOnlyAdvance", (2, 4))]
+
+
+def test_to_begin_at_the_committed_offset_is_no_reason_to_go_back_to_it():
+    events = (
+        commits("bea", 1_000, 4),
+        begins("ada", 2_000, 4, "committed"),
+        commits("bea", 3_000, 9),
+        commits("ada", 4_000, 5),
+    )
+
+    assert found_in(*events) == [("CommitsOnlyAdvance", (3, 4))]
 
 
 def test_a_commit_by_hand_may_go_back():
@@ -370,113 +381,6 @@ def test_a_static_member_that_joined_with_its_return_is_of_the_next_generation()
 
 def test_a_static_member_that_was_back_before_a_rebalance_may_miss_it():
     assert found_in(*a_static_member_comes_back(joins=False)) == []
-
-
-# --- AcknowledgedCommitsSurvive ---
-
-
-def an_acknowledged_commit(offset):
-    return (
-        commits("ada", 1_000, offset),
-        an_event(W.COMMIT_ACKNOWLEDGED, 1_010, client="ada", offset=offset),
-    )
-
-
-def begins(client, at_ms, offset, detail="committed"):
-    return an_event(W.POSITION_SET, at_ms, client=client, offset=offset, detail=detail)
-
-
-@pytest.mark.parametrize(
-    ("offset", "detail"),
-    [(4, "committed"), (0, "reset"), (0, NOTHING_COMMITTED), (30, NOTHING_COMMITTED)],
-)
-def test_an_acknowledged_commit_that_the_next_owner_does_not_find_is_a_loss(offset, detail):
-    events = (
-        *an_acknowledged_commit(9),
-        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, offset, detail),
-    )
-
-    assert found_in(*events) == [("AcknowledgedCommitsSurvive", (2, 4))]
-
-
-@pytest.mark.parametrize(
-    ("offset", "detail"), [(9, "committed"), (30, "committed"), (30, "reset"), (0, "seek")]
-)
-def test_an_acknowledged_commit_is_not_lost_on_a_reader_that_begins_at(offset, detail):
-    events = (
-        *an_acknowledged_commit(9),
-        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, offset, detail),
-    )
-
-    assert found_in(*events) == []
-
-
-def test_a_commit_that_nobody_acknowledged_may_be_gone():
-    events = (
-        *an_acknowledged_commit(4),
-        commits("ada", 1_500, 9),
-        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, 4),
-    )
-
-    assert found_in(*events) == []
-
-
-def test_a_topic_that_came_again_may_have_been_given_offsets_of_the_old_one():
-    events = (
-        an_event(W.TOPIC_DELETED, 500, group=None, topic=TOPIC),
-        an_event(W.TOPIC_CREATED, 800, group=None, topic=TOPIC, count=1),
-        *an_acknowledged_commit(9),
-        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, 0, NOTHING_COMMITTED),
-    )
-
-    assert found_in(*events) == []
-
-
-def test_an_answer_from_before_the_acknowledgement_is_no_loss():
-    events = (
-        an_event(W.PARTITION_ASSIGNED, 500, client="bea"),
-        *an_acknowledged_commit(9),
-        begins("bea", 2_100, 4),
-    )
-
-    assert found_in(*events) == []
-
-
-LATER_LOG = an_event(W.LOG_START_MOVED, 1_500, group=None, offset=10)
-
-
-@pytest.mark.parametrize(
-    ("between", "detail"),
-    [
-        (an_event(E.OFFSET_REMOVED, 1_500, detail="expired"), NOTHING_COMMITTED),
-        (LATER_LOG, "reset"),
-    ],
-    ids=["the offset was removed", "the log begins later"],
-)
-def test_a_reset_is_no_loss_if(between, detail):
-    events = (
-        *an_acknowledged_commit(9),
-        between,
-        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, 0, detail),
-    )
-
-    assert found_in(*events) == []
-
-
-def test_a_commit_may_not_be_gone_because_the_log_begins_later():
-    events = (
-        *an_acknowledged_commit(9),
-        LATER_LOG,
-        an_event(W.PARTITION_ASSIGNED, 2_000, client="bea"),
-        begins("bea", 2_100, 10, NOTHING_COMMITTED),
-    )
-
-    assert found_in(*events) == [("AcknowledgedCommitsSurvive", (2, 5))]
 
 
 # --- what a violation says ---

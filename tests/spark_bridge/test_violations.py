@@ -162,6 +162,9 @@ BROKEN: Mapping[str, tuple[tuple[Row, ...], str, int, int, str]] = {
         (goes_to("ada", 0, NOTHING_COMMITTED), commits("bea", 9), goes_to("ada", 9, "committed"),
          commits("ada", 4)),
         "CommitsOnlyAdvance", 4, 2, "t-0 of g went back from 9 to 4, by ada"),
+    "to begin at what was committed explains nothing": (
+        (commits("bea", 4), goes_to("ada", 4, "committed"), commits("bea", 9), commits("ada", 5)),
+        "CommitsOnlyAdvance", 4, 3, "t-0 of g went back from 9 to 5, by ada"),
     "two cooperative owners": (
         (*COOPERATIVE, takes("ada"), takes("bea")),
         "CooperativeOwnersAreAlone", 7, 6, "ada and bea both own t-0 of g"),

@@ -69,6 +69,11 @@ def starts_reading(
     )
 
 
+def begins(client: str, at_ms: int, offset: int, detail: str = "committed") -> Event:
+    """A consumer finds its position."""
+    return an_event(WorldEventKind.POSITION_SET, at_ms, client=client, offset=offset, detail=detail)
+
+
 def works(client: str, at_ms: int, offset: int, end_offset: int) -> tuple[Event, ...]:
     """A consumer is handed records and has processed them."""
     return (
