@@ -229,7 +229,8 @@ class CommitsOnlyAdvance(Checker):
         is_late = sent < self._last_sent.get(place, 0) or sent in self._late
         is_overtaken = is_repetition or is_late
         self._last_sent[place] = max(sent, self._last_sent.get(place, 0))
-        is_sent_back = self._is_sent_back(who, row, sent, before)
+        # A repetition says what was so before: it is not what a later position has led to.
+        is_sent_back = self._is_sent_back(who, row, 0 if is_repetition else sent, before)
         if before is None or row.offset >= (before.offset or 0):
             return
         is_by_hand = (

@@ -67,7 +67,9 @@ def commits_that_go_back(events: DataFrame) -> DataFrame:
     """
     kind, last = F.col(c.KIND), F.col(c.LAST)
     is_commit, is_elsewhere = kind == _COMMITTED, ~F.col(c.DETAIL).eqNullSafe("committed")
-    change = F.struct(c.KIND, c.SEQ, c.CLIENT, c.OFFSET, c.SENT_SEQ)
+    # A repetition says what was so before: it is not what a later position has led to.
+    led_to = F.when(~F.col(c.IS_REPETITION), F.col(c.SENT_SEQ))
+    change = F.struct(c.KIND, c.SEQ, c.CLIENT, c.OFFSET, led_to.alias(c.SENT_SEQ))
     sent_back = F.struct(c.SEQ, F.when(is_elsewhere, F.col(c.OFFSET)).alias(c.OFFSET))
     sent = F.max(F.when(is_commit, F.col(c.SENT_SEQ)))
     return (
@@ -124,6 +126,7 @@ def _commits_and_reasons(events: DataFrame) -> DataFrame:
         .join(told_apart, on=[c.RUN, c.SENT_SEQ], how="left")
         .withColumns(
             {
+                c.IS_REPETITION: is_repetition,
                 c.IS_LATE: is_repetition | or_false(F.col(c.IS_LATE)),
                 c.SENT_SEQ: F.coalesce(F.col(c.SENT_SEQ), F.col(c.SEQ)),
             }

@@ -150,6 +150,16 @@ def test_a_reason_excuses_one_commit_only():
     assert found_in(*events) == [("CommitsOnlyAdvance", (4, 5))]
 
 
+def test_a_repetition_from_before_a_reset_leaves_it_to_explain_the_next_commit():
+    events = (
+        begins("ada", 1_000, 0, "reset"),
+        commits("ada", 2_000, 9, cause=50),
+        commits("ada", 3_000, 0),
+    )
+
+    assert found_in(*events) == []
+
+
 def test_a_reset_explains_nothing_any_more_once_its_consumer_begins_at_what_is_committed():
     events = (
         begins("ada", 1_000, 0, NOTHING_COMMITTED),

@@ -230,6 +230,8 @@ KEPT: Mapping[str, tuple[Row, ...]] = {
     "a reset explains a commit once more": (
         commits("ada", 9), goes_to("ada", 9, "committed"), goes_to("ada", 2, "reset"),
         commits("ada", 3)),
+    "a repetition from before the reset comes after it": (
+        goes_to("ada", 0, "reset"), commits("ada", 9, cause=50), commits("ada", 0)),
     "a reset explains a commit": (
         commits("ada", 9), goes_to("ada", 2, "reset"), commits("ada", 3)),
     "an offset is forgotten": (
