@@ -237,6 +237,7 @@ class AsyncConsumer:
         if offset < 0:
             raise IllegalArgumentException(f"offset must not be negative, not {offset}")
         self._ensure_open()
+        self.client.threads.disturb()
         wanted = TopicPartition(*partition)
         position = FetchPosition(offset, leader_epoch, self.metadata.current_leader(wanted))
         if leader_epoch is not None:
@@ -256,6 +257,7 @@ class AsyncConsumer:
         self, partitions: Collection[TopicPartition], strategy: ResetStrategy
     ) -> None:
         self._ensure_open()
+        self.client.threads.disturb()
         for each in partitions or self.subscriptions.assigned_partitions:
             partition = TopicPartition(*each)
             self.subscriptions.state(partition).reset(strategy)

@@ -163,8 +163,10 @@ class Commits:
         await self.client.poll_no_wakeup()
         return future
 
-    def _do_commit_async(self, offsets: Offsets, callback: CommitCallback) -> RequestFuture[None]:
-        future = self._send(offsets)
+    def _do_commit_async(
+        self, offsets: Offsets, callback: CommitCallback, said: OffsetCommitRequest | None = None
+    ) -> RequestFuture[None]:
+        future = self._send(offsets, said)
         self._in_flight_async += 1
 
         def on_success(_: None) -> None:
@@ -199,7 +201,13 @@ class Commits:
 
     def tell_committed(self) -> None:
         """Tell of an automatic commit that has ended well, in which nobody else has a part."""
-        offsets = self.completed.popleft().offsets
+        self._tell_taken(self.completed.popleft().offsets)
+
+    def tell_repeated(self) -> None:
+        """Tell the same of one that has said all positions as they are, and is known elsewhere."""
+        self._tell_taken(self.subscriptions.all_consumed())
+
+    def _tell_taken(self, offsets: Offsets) -> None:
         self.tell(CommitCallbackCalled(at_ms=self.client.clock.now_ms, offsets=offsets, error=None))
 
     # --- automatic --------------------------------------------------------------------------------
@@ -236,11 +244,18 @@ class Commits:
         offsets = self.subscriptions.all_consumed()
         self.before_rebalance = self._do_commit_async(offsets, self._on_auto_committed)
 
-    def begin_auto_commit(self, now_ms: int) -> None:
-        """Queue the automatic commit that is due, for somebody who sees to its sending."""
+    def begin_auto_commit(self, now_ms: int, said: OffsetCommitRequest | None) -> None:
+        """Queue the automatic commit that is due, for somebody who sees to its sending.
+
+        One that was answered, and has `said` what is to be said now, is sent again.
+        """
+        self.begin_interval(now_ms)
+        self._do_commit_async(self.subscriptions.all_consumed(), self._on_auto_committed, said)
+
+    def begin_interval(self, now_ms: int) -> None:
+        """An automatic commit leaves; the next is due an interval later."""
         self.auto_commit_timer.update(now_ms)
         self.auto_commit_timer.reset(self.config.auto_commit_interval_ms)
-        self._do_commit_async(self.subscriptions.all_consumed(), self._on_auto_committed)
 
     def _on_auto_committed(self, _: Offsets, error: Exception | None) -> None:
         if isinstance(error, RetriableCommitFailedException):
@@ -262,7 +277,9 @@ class Commits:
 
     # --- the request ------------------------------------------------------------------------------
 
-    def _send(self, offsets: Offsets) -> RequestFuture[None]:
+    def _send(
+        self, offsets: Offsets, said: OffsetCommitRequest | None = None
+    ) -> RequestFuture[None]:
         if not offsets:
             return RequestFuture(is_done=True)
         coordinator = self.membership.discovery.check_and_get()
@@ -274,16 +291,7 @@ class Commits:
             if stable is None:
                 return self._unsent(offsets, self._not_a_member())
             sent, instance_id = stable, self.config.group_instance_id
-        request = OffsetCommitRequest(
-            request_id=self.client.network.next_request_id(),
-            client_id=self.config.client_id,
-            api_version=OFFSET_COMMIT_VERSION,
-            group_id=self.config.group_id,
-            generation_id=sent.generation_id,
-            member_id=sent.member_id,
-            group_instance_id=instance_id,
-            topics=self._topics_of(offsets),
-        )
+        request = said or self._request(offsets, sent, instance_id)
 
         def handle(reply: object, committed: RequestFuture[None]) -> Told:
             assert isinstance(reply, OffsetCommitResponse)
@@ -292,6 +300,20 @@ class Commits:
 
         return self.membership.requests.ask(
             coordinator, request, handle, lambda error: self._tell_failed(offsets, error)
+        )
+
+    def _request(
+        self, offsets: Offsets, sent: Generation, instance_id: str | None
+    ) -> OffsetCommitRequest:
+        return OffsetCommitRequest(
+            request_id=self.client.network.next_request_id(),
+            client_id=self.config.client_id,
+            api_version=OFFSET_COMMIT_VERSION,
+            group_id=self.config.group_id,
+            generation_id=sent.generation_id,
+            member_id=sent.member_id,
+            group_instance_id=instance_id,
+            topics=self._topics_of(offsets),
         )
 
     def _topics_of(self, offsets: Offsets) -> tuple[OffsetCommitRequestTopic, ...]:

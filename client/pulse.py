@@ -1,19 +1,21 @@
-"""The heartbeats of a consumer at rest, as long as they are all that happens.
+"""The pulse of a consumer at rest: what it sends again and again, as long as that is all.
 
-Each leaves an interval after the one before and is answered well before the next: so a few times
-say all that there is to know. They are kept in one small object, since with a thousand consumers
-nothing else of one is at hand when its time comes. `client.resting` starts a pulse and writes down
-what came of it before anybody else acts or looks.
+Heartbeats leave an interval after one another and are answered well before the next. So do
+automatic commits of positions that have not moved; one of them may leave while a heartbeat is on
+its way, but no heartbeat while a commit is. So a few times say all that there is to know. They are
+kept in small objects, since with a thousand consumers nothing else of one is at hand when its time
+comes. `client.resting` starts a pulse and writes down what came of it before anybody else acts or
+looks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define
+from attrs import define, field
 
 from client.timers import LONG_AGO, NEVER
-from coordinator.protocol import HeartbeatRequest
+from coordinator.protocol import HeartbeatRequest, OffsetCommitRequest
 
 
 def _nothing() -> None:
@@ -21,52 +23,92 @@ def _nothing() -> None:
 
 
 @define(eq=False, repr=False)
+class Errand:
+    """A request that leaves again and again, and what has become of it."""
+
+    request: HeartbeatRequest | OffsetCommitRequest | None = None
+    #: When it leaves next, and how long after that once more.
+    at_ms: int = NEVER
+    interval_ms: int = 0
+    #: When it was sent last, and when last answered, if that is not written down yet.
+    sent_ms: int | None = None
+    heard_ms: int | None = None
+    #: Whether it is not answered.
+    is_out: bool = False
+
+    def start(
+        self, request: HeartbeatRequest | OffsetCommitRequest | None, at_ms: int, interval_ms: int
+    ) -> None:
+        """Leave from then on; without a request the time comes for something unknown."""
+        self.request, self.at_ms, self.interval_ms = request, at_ms, interval_ms
+        self.is_out = False
+
+
+@define(eq=False, repr=False)
 class Pulse:
-    """When the next heartbeat leaves, and what has become of the last."""
+    """When the next request leaves, and what has become of the last."""
 
     #: Until when nothing else is due, if nothing disturbs the consumer before.
     until_ms: int = LONG_AGO
-    #: When the next one leaves, and when the consumer wants to do something else.
-    at_ms: int = NEVER
+    #: When the consumer wants to do something else.
     ends_ms: int = NEVER
-    #: What each of them says, and over which connection.
-    request: HeartbeatRequest | None = None
+    #: Over which connection they leave.
     connection: str = ""
-    interval_ms: int = 0
-    #: So long before the next one the last must be answered.
+    #: When the heartbeat thread next looks round, and how long after that once more.
+    turn_at_ms: int = NEVER
     backoff_ms: int = 0
-    #: When the last was sent and the last answer heard, if that is not written down yet.
-    sent_ms: int | None = None
-    heard_ms: int | None = None
-    #: Whether the last is not answered.
-    is_out: bool = False
+    #: When something was last sent or answered, if that is not written down yet.
+    stepped_ms: int | None = None
+    beats: Errand = field(factory=Errand)
+    commits: Errand = field(factory=Errand)
     #: Writes down where it belongs what is known here alone, and ends the pulse.
     write_down: Callable[[], None] = _nothing
-
-    def beat(self, now_ms: int) -> HeartbeatRequest | None:
-        """Send the heartbeat that is due; None if none is, or not that alone."""
-        if now_ms != self.at_ms or now_ms >= self.until_ms or self.is_out:
-            return None
-        self.is_out, self.sent_ms, self.at_ms = True, now_ms, now_ms + self.interval_ms
-        return self.request
 
     @property
     def wakes_ms(self) -> int:
         """When the consumer wants to act again."""
-        return min(self.ends_ms, self.at_ms)
+        at_ms, beats_ms, commits_ms = self.ends_ms, self.beats.at_ms, self.commits.at_ms
+        if beats_ms < at_ms:  # `min`, without the call.
+            at_ms = beats_ms
+        return min(at_ms, commits_ms)
+
+    def leave(self, errand: Errand, now_ms: int) -> bool:
+        """Let this leave if it is due, and that alone; whether it does."""
+        if now_ms != errand.at_ms or now_ms >= self.until_ms or errand.is_out:
+            return False
+        beats, commits = self.beats, self.commits
+        if errand.request is None or beats.at_ms == commits.at_ms:
+            return False
+        if commits.is_out:
+            return False  # The heartbeat would have to wait for the answer to the commit.
+        errand.is_out = True
+        errand.at_ms = now_ms + errand.interval_ms
+        errand.sent_ms = self.stepped_ms = now_ms
+        if self.turn_at_ms <= now_ms:
+            self.turn_at_ms = now_ms + self.backoff_ms
+        return True
 
     def hear(self, request: object, now_ms: int) -> bool:
-        """Take the good answer to the last one, if it is that; whether it is."""
-        sent_ms = self.sent_ms
-        if sent_ms is None or not self.is_out or request is not self.request:
+        """Take the good answer to what was sent last, if it is that; whether it is."""
+        beats, commits = self.beats, self.commits
+        errand = beats if request is beats.request else commits
+        sent_ms = errand.sent_ms
+        if sent_ms is None or not errand.is_out or request is not errand.request:
             return False
-        if not sent_ms <= now_ms < self.until_ms or now_ms + self.backoff_ms > self.at_ms:
+        if not sent_ms <= now_ms < self.until_ms or now_ms >= commits.at_ms:
+            return False
+        if errand is commits and beats.is_out:
+            return False  # The answer to the heartbeat comes first.
+        if now_ms + self.backoff_ms > beats.at_ms:
             return False  # So late, the thread's next turn comes after the next heartbeat is due.
-        self.is_out, self.heard_ms = False, now_ms
+        errand.is_out = False
+        errand.heard_ms = self.stepped_ms = now_ms
+        if self.turn_at_ms <= now_ms:
+            self.turn_at_ms = now_ms + self.backoff_ms
         return True
 
     def end(self) -> None:
         """Something else happens: what is known here alone is written down."""
         self.until_ms = LONG_AGO
-        if self.sent_ms is not None:
+        if self.stepped_ms is not None:
             self.write_down()

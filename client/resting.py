@@ -24,6 +24,7 @@ from client.network import MAX_IN_FLIGHT_PER_CONNECTION
 from client.outputs import RequestSent
 from client.partitions import BrokerNode
 from client.polling import PollLoop
+from client.pulse import Errand
 from client.states import MemberState
 from client.threads import HeartbeatTurns, Threads
 from client.timers import LONG_AGO, NEVER, Wait
@@ -31,6 +32,7 @@ from coordinator.errors import ErrorCode
 from coordinator.protocol import (
     HeartbeatRequest,
     HeartbeatResponse,
+    OffsetCommitRequest,
     OffsetCommitResponse,
     Request,
 )
@@ -61,6 +63,8 @@ class Rest:
     #: The last heartbeat that was answered: the next may say the same, its number is free again.
     _answered_beat: HeartbeatRequest | None = field(default=None, init=False)
     _commit: ClientRequest | None = field(default=None, init=False)
+    #: What the last commit said, as long as the positions are the same: the next says it again.
+    _said: OffsetCommitRequest | None = field(default=None, init=False)
     #: The coordinator, and what is in flight to it.
     _coordinator: BrokerNode | None = field(default=None, init=False)
     _connection: str = field(default="", init=False)
@@ -97,11 +101,13 @@ class Rest:
         What is returned comes after all that was told through `Consumer.tell`.
         """
         pulse = self.threads.pulse
-        beat = pulse.beat(now_ms)
-        if beat is not None:
-            self.threads.clock.now_ms = now_ms
-            sent = RequestSent(now_ms, pulse.connection, beat, by_heartbeat=True, lost=False)
-            return (sent,)
+        for errand in (pulse.beats, pulse.commits):
+            if pulse.leave(errand, now_ms):
+                self.threads.clock.now_ms = now_ms
+                request, is_beat = errand.request, errand is pulse.beats
+                assert request is not None
+                sent = RequestSent(now_ms, pulse.connection, request, is_beat, lost=False)
+                return (sent,)
         pulse.end()
         wait = self.threads.application_wait
         if wait is None or wait.deadline_ms != now_ms:
@@ -125,19 +131,17 @@ class Rest:
         """Take an answer, if it is the good one to what was sent at rest; whether it was."""
         threads = self.threads
         pulse = threads.pulse
+        errand: Errand | None = None
         if type(reply) is HeartbeatResponse:
-            is_good = reply.error_code is _NONE
+            is_good, errand = reply.error_code is _NONE, pulse.beats
+        elif type(reply) is OffsetCommitResponse:
+            is_good, errand = is_all_committed(reply), pulse.commits
         else:
-            is_good = type(reply) is FetchResponse or (
-                type(reply) is OffsetCommitResponse and self._commit is not None
-            )
+            is_good = type(reply) is FetchResponse
         if not is_good:
             return False
-        if type(reply) is HeartbeatResponse and connection == pulse.connection:
-            request = pulse.request if to is None else to
-            if pulse.hear(request, now_ms):
-                threads.clock.now_ms = now_ms
-                return True
+        if errand is not None and self._hear_in_pulse(connection, to, now_ms, errand):
+            return True
         pulse.end()
         wait = threads.application_wait
         if (
@@ -190,45 +194,76 @@ class Rest:
     # --- the pulse --------------------------------------------------------------------------------
 
     def _start_pulse(self, wait: Wait) -> None:
-        """Let heartbeats leave by themselves, if they are regular and alone on their connection."""
-        beat, at_ms, network = self._answered_beat, self._beat_at_ms, self.polling.client.network
+        """Let heartbeats and commits leave by themselves, if they are regular and all there is."""
+        beat, network = self._answered_beat, self.polling.client.network
         if (
             beat is None
             or not self._is_regular
             or self._in_flight
             or network.in_flight_count == 0  # Then the wait is cut into back-offs.
-            or self._turn_at_ms > at_ms
-            or wait.deadline_ms != min(at_ms, self._ends_ms)
+            or self._turn_at_ms > self._beat_at_ms
+            or wait.deadline_ms != min(self._beat_at_ms, self._commit_at_ms, self._ends_ms)
         ):
             return
-        pulse = self.threads.pulse
-        pulse.request, pulse.connection, pulse.is_out = beat, self._connection, False
-        pulse.interval_ms, pulse.backoff_ms = self._interval_ms, self._backoff_ms
-        pulse.at_ms, pulse.ends_ms = at_ms, self._ends_ms
+        pulse, every_ms = self.threads.pulse, self.group.commits.config.auto_commit_interval_ms
+        pulse.beats.start(beat, self._beat_at_ms, self._interval_ms)
+        pulse.commits.start(self._said, self._commit_at_ms, every_ms)
+        pulse.connection, pulse.ends_ms = self._connection, self._ends_ms
+        pulse.turn_at_ms, pulse.backoff_ms = self._turn_at_ms, self._backoff_ms
         pulse.until_ms = min(self._ends_ms, network.in_time_from(NEVER))
 
+    def _hear_in_pulse(
+        self, connection: str, to: Request | None, now_ms: int, errand: Errand
+    ) -> bool:
+        """Take a good answer, if it is to what left by itself; whether it was."""
+        pulse = self.threads.pulse
+        request = errand.request if to is None else to
+        if connection != pulse.connection or not pulse.hear(request, now_ms):
+            return False
+        self.threads.clock.now_ms = now_ms
+        if errand is pulse.commits:
+            self.group.commits.tell_repeated()
+        return True
+
     def _take_over_pulse(self) -> None:
-        """Know what has become of its heartbeats, as if each had been a step here."""
+        """Know what has become of what left by itself, as if each had been a step here."""
         pulse, wait = self.threads.pulse, self.threads.application_wait
-        sent_ms, heard_ms = pulse.sent_ms, pulse.heard_ms
-        assert sent_ms is not None
+        beats, commits, stepped_ms = pulse.beats, pulse.commits, pulse.stepped_ms
+        assert stepped_ms is not None
         assert wait is not None
-        pulse.sent_ms = pulse.heard_ms = None
-        self._beat_sent_ms, self._beat_at_ms = sent_ms, pulse.at_ms
-        wait.deadline_ms = pulse.wakes_ms
-        self._turn_at_ms = sent_ms + self._backoff_ms
-        if heard_ms is not None:
-            self._beat_heard_ms = heard_ms
-        stepped_ms = sent_ms
-        if pulse.is_out or heard_ms is None:
-            self._beat, self._answered_beat = pulse.request, None
-            self.threads.expect_by(sent_ms + self._timeout_ms + 1)
-        else:
-            stepped_ms = heard_ms
-            if self._turn_at_ms <= heard_ms:
-                self._turn_at_ms = heard_ms + self._backoff_ms
+        pulse.stepped_ms = None
+        wait.deadline_ms, self._turn_at_ms = pulse.wakes_ms, pulse.turn_at_ms
+        if beats.sent_ms is not None:
+            self._take_over_beats(beats, beats.sent_ms)
+        if commits.sent_ms is not None:
+            self._take_over_commits(commits, commits.sent_ms)
         self.steps += 1
         self._stepped_ms = self.threads.clock.now_ms = stepped_ms
+
+    def _take_over_beats(self, beats: Errand, sent_ms: int) -> None:
+        self._beat_sent_ms, self._beat_at_ms = sent_ms, beats.at_ms
+        if beats.heard_ms is not None:
+            self._beat_heard_ms = beats.heard_ms
+        if beats.is_out:
+            self._beat, self._answered_beat = self._answered_beat, None
+            self.threads.expect_by(sent_ms + self._timeout_ms + 1)
+        beats.sent_ms = beats.heard_ms = None
+
+    def _take_over_commits(self, commits: Errand, sent_ms: int) -> None:
+        self._has_looked = True
+        if commits.heard_ms is not None:
+            self.polling.client.ended += 1
+        self.threads.clock.now_ms = sent_ms
+        if commits.is_out:
+            self._put_beat_in_flight()  # If it is out, too, it left before.
+            self._commit = commit = self._begin_commit(sent_ms, self._said)
+            commit.sent_ms = sent_ms
+            self.polling.client.network.put_in_flight(commit)
+            self.threads.expect_by(sent_ms + commit.timeout_ms + 1)
+        else:
+            self.group.commits.begin_interval(sent_ms)
+        self._commit_at_ms = commits.at_ms
+        commits.sent_ms = commits.heard_ms = None
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -251,16 +286,16 @@ class Rest:
 
     def _hear_commit(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
         sent, network = self._commit, self.polling.client.network
-        if sent is None or not isinstance(reply, OffsetCommitResponse):
-            return False
-        if not is_all_committed(reply) or (to is not None and to is not sent.request):
+        if sent is None or (to is not None and to is not sent.request):
             return False
         if network.next_to_end(connection) is not sent:
             return False
         self.threads.clock.now_ms = now_ms
         network.end_answered(connection)
-        self._commit = None
-        self._take_commit(sent, reply)
+        self.polling.client.ended += 1
+        self._commit, self._has_looked = None, True
+        _run(sent.on_reply(reply))
+        self.group.commits.tell_committed()
         return True
 
     def _hear_records(
@@ -278,6 +313,8 @@ class Rest:
         records = plain.records
         if records and hand_out is None:
             return False
+        if plain.found:
+            self._said = None  # Positions may move.
         self.threads.clock.now_ms = now_ms
         network.end_answered(connection)
         client.fetched += 1
@@ -320,7 +357,7 @@ class Rest:
         assert thread is not None
         assert thread.turns is not None
         self._wait, self._turns = wait, thread.turns
-        self._answered_beat = None  # It may have been another member's.
+        self._answered_beat = self._said = None  # They may have been another member's.
         self._turn_at_ms = LONG_AGO if thread.turns.is_notified else thread.turns.deadline_ms
         self._beat_at_ms = membership.heartbeat.beat_at_ms
         self._commit_at_ms = NEVER
@@ -342,7 +379,7 @@ class Rest:
 
     def _wait_ends_ms(self) -> int:
         polling = self.polling
-        return min(polling.client.metadata.expires_ms, polling.ends_ms, self._commit_at_ms)
+        return min(polling.client.metadata.expires_ms, polling.ends_ms)
 
     def _is_found_at_rest(self) -> bool:
         """Whether nothing is left to do in the wait under way."""
@@ -408,26 +445,32 @@ class Rest:
         )
 
     def _send_commit(self, now_ms: int) -> None:
-        commits = self.group.commits
         self.threads.clock.now_ms = now_ms
-        commits.begin_auto_commit(now_ms)
-        self._commit = self.polling.client.next_at_rest()
+        # One that is not answered is not sent once more.
+        said = self._said if self._commit is None else None
+        self._commit = self._begin_commit(now_ms, said)
         self._send(self._commit, now_ms)
         self._has_looked = True
-        self._commit_at_ms = commits.auto_commit_timer.deadline_ms
+        self._commit_at_ms = self.group.commits.auto_commit_timer.deadline_ms
         self._ends_ms = self._wait_ends_ms()
+
+    def _begin_commit(self, now_ms: int, said: OffsetCommitRequest | None) -> ClientRequest:
+        """Make a commit that leaves now, or has left; `said` is what it says, if that is known."""
+        client = self.polling.client
+        channels = client.network.channels
+        is_woken = channels.is_woken
+        self.group.commits.begin_auto_commit(now_ms, said)
+        channels.is_woken = is_woken  # It is on its way; no pass has to be made for it.
+        commit = client.next_at_rest()
+        assert isinstance(commit.request, OffsetCommitRequest)
+        self._said = commit.request
+        return commit
 
     def _send(self, request: ClientRequest, now_ms: int) -> None:
         network, threads = self.polling.client.network, self.threads
         network.send(request, now_ms)
         network.channels.receive()  # The pass that put it on the wire finds nothing there.
         threads.expect_by(now_ms + request.timeout_ms + 1)
-
-    def _take_commit(self, commit: ClientRequest, reply: object) -> None:
-        self.polling.client.ended += 1
-        _run(commit.on_reply(reply))
-        self.group.commits.tell_committed()
-        self._has_looked = True
 
     def _wait_on(self, wait: Wait, now_ms: int) -> None:
         """Go on waiting as after a pass and a look round that find nothing more to do."""
@@ -440,6 +483,8 @@ class Rest:
             until_ms = min(until_ms, now_ms + self._backoff_ms)
         if self._beat_at_ms < until_ms:
             until_ms = self._beat_at_ms
+        if self._commit_at_ms < until_ms:
+            until_ms = self._commit_at_ms
         if self._ends_ms < until_ms:
             until_ms = self._ends_ms
         wait.deadline_ms = until_ms

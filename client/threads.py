@@ -84,7 +84,7 @@ class Threads:
     _passes: int = 0
     #: Until when the consumer is at rest (`client.resting`), if nothing disturbs it before.
     calm_until_ms: int = field(default=LONG_AGO, init=False)
-    #: Its heartbeats there, as long as there is nothing else.
+    #: Its heartbeats and commits there, as long as there is nothing else.
     pulse: Pulse = field(factory=Pulse, init=False)
     #: What a failed heartbeat does besides: like any notification, it gives a turn.
     after_failed_beat: Callable[[], None] = field(init=False)
@@ -109,7 +109,7 @@ class Threads:
     @property
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
-        if self.pulse.sent_ms is not None:
+        if self.pulse.stepped_ms is not None:
             return self.pulse.wakes_ms
         wait = self.application_wait
         at_ms = NEVER if wait is None else wait.deadline_ms

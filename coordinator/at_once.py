@@ -12,8 +12,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from coordinator.cluster import Topic
+from coordinator.errors import ErrorCode
 from coordinator.heartbeat import ANSWERS
-from coordinator.offsets import commit_refusal_of, row_of
+from coordinator.member import Member
+from coordinator.offsets import row_of
 from coordinator.parts import TOPIC_IDS_SINCE
 from coordinator.protocol import (
     HeartbeatRequest,
@@ -30,13 +32,19 @@ from coordinator.records import (
     record_of_position,
 )
 from coordinator.shard import Shard
-from coordinator.states import COMMIT_KEEPS_SESSION, NOBODY_THERE
+from coordinator.states import COMMIT_ANSWERS, COMMIT_KEEPS_SESSION, NOBODY_THERE
 from coordinator.timers import SetTimer
 
 #: What a member of the current generation hears, where there can be one.
 _ANSWERS_TO_MEMBERS = {
     state: answer for state, answer in ANSWERS.items() if state not in NOBODY_THERE
 }
+#: Where a commit of a member of the current generation is taken, and keeps its session.
+_TAKING_COMMITS = frozenset(
+    state
+    for state, answer in COMMIT_ANSWERS.items()
+    if answer is ErrorCode.NONE and COMMIT_KEEPS_SESSION[state]
+)
 
 
 class Committed(NamedTuple):
@@ -72,31 +80,30 @@ def beat_at_once(shard: Shard, request: HeartbeatRequest, now_ms: int) -> Beaten
         or (instance_id is not None and group.static_members.get(instance_id) != member_id)
     ):
         return None
-    timer = member.session_timer
-    # Tuples with names, without the calls of their classes.
-    session = tuple.__new__(SetTimer, (timer, now_ms + member.session_timeout_ms))
-    shard.timers[timer] = session
-    return tuple.__new__(Beaten, (answer, session))
+    return tuple.__new__(Beaten, (answer, _kept_session(shard, member, now_ms)))
 
 
 def commit_at_once(
-    shard: Shard, request: OffsetCommitRequest, topics: Mapping[str, Topic], now_ms: int
+    shard: Shard,
+    request: OffsetCommitRequest,
+    topics: Mapping[str, Topic],
+    now_ms: int,
+    before: Committed | None = None,
 ) -> Committed | None:
     """Take a member's commit of positions in these topics; None if it is not a plain one.
 
-    The caller's log must take what is committed at once: nothing here can be taken back.
+    The caller's log must take what is committed at once: nothing here can be taken back. Who sends
+    the same request again says what came of it `before`; None then, too, if now it would be news.
     """
+    if before is not None:
+        return _commit_again(shard, request, before, topics, now_ms)
     group_id = request.group_id or ""
-    group, known = shard.groups.get(group_id), shard.offsets.get(group_id)
-    if group is None or known is None or shard.waiting.writes or shard.journal.changes:
-        return None
-    member = group.members.get(request.member_id)
+    known, member = shard.offsets.get(group_id), _member_that_commits(shard, request)
     if (
-        member is None
-        or not COMMIT_KEEPS_SESSION[group.state]
+        known is None
+        or member is None
         or request.retention_time_ms != -1
         or request.api_version >= TOPIC_IDS_SINCE
-        or commit_refusal_of(group, request) is not None
     ):
         return None
     records: list[OffsetRecord] = []
@@ -115,8 +122,8 @@ def commit_at_once(
             if each.committed_metadata or not 0 <= partition < count:
                 return None
             place = (name, partition)
-            before = known.get(place)
-            if before is None or before.committed_offset != offset:
+            stored = known.get(place)
+            if stored is None or stored.committed_offset != offset:
                 is_news = True
             value = position(offset, each.committed_leader_epoch, now_ms, topic_id)
             values[place] = value
@@ -127,11 +134,63 @@ def commit_at_once(
     if is_twice or not records:
         return None
     known.update(values)
+    session, response = _kept_session(shard, member, now_ms), _answer_to(tuple(answers))
+    return tuple.__new__(Committed, (shard.index, tuple(records), is_news, response, session))
+
+
+def _commit_again(
+    shard: Shard,
+    request: OffsetCommitRequest,
+    before: Committed,
+    topics: Mapping[str, Topic],
+    now_ms: int,
+) -> Committed | None:
+    """Take it once more, as long as nobody else has committed and nothing was forgotten since."""
+    known, member = shard.offsets.get(request.group_id or ""), _member_that_commits(shard, request)
+    if known is None or member is None:
+        return None
+    for each in before.records:
+        value, found = each.value, topics.get(each.topic)
+        if (
+            value is None
+            or known.get((each.topic, each.partition)) is not value
+            or found is None
+            or found.topic_id != value.topic_id
+        ):
+            return None
+    records = []
+    for each in before.records:
+        name, partition = each.topic, each.partition
+        stored = known[name, partition]
+        offset, epoch, topic_id = stored.committed_offset, stored.leader_epoch, stored.topic_id
+        known[name, partition] = value = position(offset, epoch, now_ms, topic_id)
+        records.append(record_of_position(each.group_id, name, partition, value))
+    session = _kept_session(shard, member, now_ms)
+    return tuple.__new__(Committed, (shard.index, tuple(records), False, before.response, session))
+
+
+def _member_that_commits(shard: Shard, request: OffsetCommitRequest) -> Member | None:
+    """The member whose commit can be taken now, and keeps its session."""
+    group = shard.groups.get(request.group_id or "")
+    if group is None or shard.waiting.writes or shard.journal.changes:
+        return None
+    member_id, instance_id = request.member_id, request.group_instance_id
+    if (
+        group.state not in _TAKING_COMMITS
+        or request.generation_id != group.generation_id
+        or (instance_id is not None and group.static_members.get(instance_id) != member_id)
+    ):
+        return None
+    return group.members.get(member_id)
+
+
+def _kept_session(shard: Shard, member: Member, now_ms: int) -> SetTimer:
+    """A member's session, begun anew."""
     timer = member.session_timer
+    # A tuple with names, without the call of its class.
     session = tuple.__new__(SetTimer, (timer, now_ms + member.session_timeout_ms))
     shard.timers[timer] = session
-    response = _answer_to(tuple(answers))
-    return tuple.__new__(Committed, (shard.index, tuple(records), is_news, response, session))
+    return session
 
 
 @lru_cache(maxsize=1_024)

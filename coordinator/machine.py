@@ -139,12 +139,14 @@ class GroupCoordinator:
         shard = self._shard_for(request.group_id)
         return beat_at_once(shard, request, now_ms) if type(shard) is Shard else None
 
-    def commit_at_once(self, request: OffsetCommitRequest, now_ms: int) -> Committed | None:
-        """Handle a plain commit and its log's word that it is written; None for any other."""
+    def commit_at_once(
+        self, request: OffsetCommitRequest, now_ms: int, before: Committed | None = None
+    ) -> Committed | None:
+        """Handle a plain commit and its log's word; None for any other, and for no repetition."""
         topics, shard = self.view.topics, self._shard_for(request.group_id or "")
         if not self.is_active or topics is None or type(shard) is not Shard:
             return None
-        committed = commit_at_once(shard, request, topics, now_ms)
+        committed = commit_at_once(shard, request, topics, now_ms, before)
         if committed is not None:
             self.next_write_id += 1
         return committed

@@ -1,24 +1,27 @@
-"""The way of a heartbeat there and back, when nothing stands in it: the way that most messages go.
+"""The ways of what a consumer at rest repeats, when nothing stands in them: most messages go so.
 
-A consumer at rest (`client.pulse`) sends its heartbeats over one connection to a coordinator that
-answers at once. Each goes through both machines and over the wire as every request does, but what
-the way needs is kept in one place, and no message is made of it unless it meets something: then it
-goes on like any other, from where it is. Where quiet time is skipped each answer becomes a message
-on its way home, since that is what `simulation.quiet` looks at.
+A consumer at rest (`client.pulse`) sends its heartbeats, and its commits of positions that have not
+moved, over one connection to a coordinator that answers at once. Each goes through both machines
+and over the wire as every request does, but what the way needs is kept in one place, and no message
+is made of it unless it meets something: then it goes on like any other, from where it is. Where
+quiet time is skipped each answer becomes a message on its way home, since that is what
+`simulation.quiet` looks at.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from attrs import define
+from attrs import define, field
 
-from client.pulse import Pulse
+from client.pulse import Errand, Pulse
+from coordinator.at_once import Committed
 from coordinator.errors import ErrorCode
-from coordinator.protocol import HeartbeatRequest, HeartbeatResponse
+from coordinator.protocol import HeartbeatRequest, OffsetCommitRequest, Request, Response
+from coordinator.timers import SetTimer
 from simulation.events import Facts
 from simulation.network import Connection, Message
-from simulation.recorder import Fold
+from simulation.recorder import Fold, Tally
 
 if TYPE_CHECKING:
     from simulation.broker import Broker
@@ -28,58 +31,122 @@ _NONE = ErrorCode.NONE
 
 
 @define(eq=False, repr=False)
-class BeatWay:
-    """The way of one consumer's heartbeats, as long as it is the same member of its group."""
+class Way:
+    """The way of what one consumer repeats, as long as it is the same member of its group."""
 
     host: ConsumerHost
     pulse: Pulse
+    errand: Errand
     connection: Connection
     broker: Broker
-    #: What every heartbeat says, and rows of it would.
-    request: HeartbeatRequest
+    #: What rows of it would say.
     facts: Facts
-    #: When the last one was sent, and the row that led to it.
-    sent_ms: int = 0
-    set_by: int | None = None
+    #: When it was sent last, and the row that led to that.
+    sent_ms: int = field(default=0, init=False)
+    set_by: int | None = field(default=None, init=False)
     #: The answer to it.
-    response: HeartbeatResponse | None = None
-    #: What counts them.
-    fold: Fold | None = None
+    response: Response | None = field(default=None, init=False)
+    #: Where it is counted.
+    fold: Fold | None = field(default=None, init=False)
+    #: What is repeated.
+    request: Request = field(kw_only=True)
+
+    def is_of(self, message: Message) -> bool:
+        """Whether a request like this goes this way."""
+        return (
+            self.request is message.request
+            and self.connection is message.connection
+            and self.facts is message.facts
+        )
 
     def leave(self, now_ms: int) -> bool:
-        """Let the heartbeat leave that is due, if it is all that is; whether it did."""
-        pulse, host = self.pulse, self.host
-        beat = pulse.beat(now_ms)
-        if beat is None:
+        """Let it leave if it is due, and that alone; whether it did."""
+        pulse, errand, host = self.pulse, self.errand, self.host
+        if errand.request is not self.request or not pulse.leave(errand, now_ms):
             return False
-        self.request, self.sent_ms, self.set_by = beat, now_ms, host.cause
+        self.sent_ms, self.set_by = now_ms, host.cause
         host.network.post(self.connection, now_ms, arrive, self)
         host.kernel.wake_at(pulse.wakes_ms, host)
         return True
 
+    def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:
+        """What the coordinator makes of it, if it is plain: a good answer, and a session anew."""
+        raise NotImplementedError
+
+    def tally(self, fold: Fold) -> Tally:
+        """What counts it."""
+        raise NotImplementedError
+
     def message(self) -> Message:
-        """The last heartbeat like any other request."""
+        """The last one like any other request."""
+        raise NotImplementedError
+
+
+@define(eq=False, repr=False)
+class BeatWay(Way):
+    """That of heartbeats."""
+
+    request: HeartbeatRequest = field(kw_only=True)
+
+    def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:
+        """What the coordinator answers; one that is told of a rebalance asks it once more."""
+        beaten = self.broker.beat_at_once(self.request, now_ms)
+        return None if beaten is None or beaten[0].error_code is not _NONE else beaten
+
+    def tally(self, fold: Fold) -> Tally:
+        """What counts heartbeats."""
+        return fold.beats
+
+    def message(self) -> Message:
+        """The last one like any other request."""
         return Message(
             self.connection, self.request, "Heartbeat", self.sent_ms, None, self.facts, self.set_by
         )
 
 
-def arrive(way: BeatWay) -> None:
-    """A heartbeat has come to its broker."""
+@define(eq=False, repr=False)
+class CommitWay(Way):
+    """That of commits which say what is committed already."""
+
+    request: OffsetCommitRequest = field(kw_only=True)
+    #: What came of the last one.
+    committed: Committed | None = field(default=None, init=False)
+
+    def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:
+        """What the coordinator answers, and the log takes at once."""
+        self.committed = again = self.broker.commit_again(self.request, self.committed, now_ms)
+        return None if again is None else (again.response, again.session)
+
+    def tally(self, fold: Fold) -> Tally:
+        """What counts commits."""
+        return fold.commits
+
+    def message(self) -> Message:
+        """The last one like any other request."""
+        message = Message(
+            self.connection,
+            self.request,
+            "OffsetCommit",
+            self.sent_ms,
+            None,
+            self.facts,
+            self.set_by,
+        )
+        message.is_repeat = True
+        return message
+
+
+def arrive(way: Way) -> None:
+    """A request has come to its broker."""
     connection, broker, host = way.connection, way.broker, way.host
     now_ms = host.kernel.now_ms
-    beaten = None
+    taken = None
     if host.network.is_free(connection, broker):
-        beaten = broker.beat_at_once(way.request, now_ms)
-    if beaten is None:
+        taken = way.taken(now_ms)
+    if taken is None:
         host.network.come(way.message())
         return
-    if beaten[0].error_code is not _NONE:
-        message = way.message()
-        message.received_ms = now_ms
-        broker.answer_beat(message, beaten, now_ms)
-        return
-    way.response, (timer, due_ms) = beaten
+    way.response, (timer, due_ms) = taken
     fold = way.fold
     if fold is None or fold.is_closed:
         fold = way.fold = host.recorder.fold(host.name, way.set_by)
@@ -87,7 +154,7 @@ def arrive(way: BeatWay) -> None:
     host.network.post_home(connection, come_home, way)
 
 
-def come_home(way: BeatWay) -> None:
+def come_home(way: Way) -> None:
     """The answer has come back to the consumer."""
     connection, host, fold = way.connection, way.host, way.fold
     if (
@@ -97,7 +164,7 @@ def come_home(way: BeatWay) -> None:
         or connection.kept_in
         or fold is None
         or fold.is_closed
-        or not fold.beats.count
+        or not (tally := way.tally(fold)).count
         or not host.recorder.is_folding
         or not way.pulse.hear(way.request, host.kernel.now_ms)
     ):
@@ -105,6 +172,33 @@ def come_home(way: BeatWay) -> None:
         message.response, message.replied = way.response, None
         host.network.bring_home(message)
         return
-    tally = fold.beats
     tally.count += 1
     tally.last_heard_ms = host.kernel.now_ms
+
+
+def beat_way(host: ConsumerHost, message: Message, known: BeatWay | None) -> BeatWay:
+    """The way of heartbeats such as this one, which is known or is made here."""
+    if known is not None and known.is_of(message):
+        return known
+    request, pulse, connection, broker = _ends_of(host, message)
+    assert isinstance(request, HeartbeatRequest)
+    return BeatWay(host, pulse, pulse.beats, connection, broker, message.facts, request=request)
+
+
+def commit_way(host: ConsumerHost, message: Message, known: CommitWay | None) -> CommitWay | None:
+    """The same of commits such as this one; None if it may be news."""
+    if not message.is_repeat:
+        return None
+    if known is not None and known.is_of(message):
+        return known
+    request, pulse, connection, broker = _ends_of(host, message)
+    assert isinstance(request, OffsetCommitRequest)
+    return CommitWay(host, pulse, pulse.commits, connection, broker, message.facts, request=request)
+
+
+def _ends_of(host: ConsumerHost, message: Message) -> tuple[Request, Pulse, Connection, Broker]:
+    """What is sent, by whom, over what and to whom."""
+    assert host.machine is not None
+    connection = message.connection
+    broker = host.network.brokers[connection.link.broker]
+    return message.request, host.machine.pulse, connection, cast("Broker", broker)

@@ -21,7 +21,7 @@ from coordinator import (
     GroupState,
     Outcome,
 )
-from coordinator.at_once import Beaten
+from coordinator.at_once import Beaten, Committed
 from coordinator.outcome import Write
 from coordinator.protocol import (
     HeartbeatRequest,
@@ -221,11 +221,6 @@ class Broker:
         beaten = self.beat_at_once(request, now_ms)
         if beaten is None:
             return False
-        self.answer_beat(message, beaten, now_ms)
-        return True
-
-    def answer_beat(self, message: Message, beaten: Beaten, now_ms: int) -> None:
-        """Send what the coordinator has answered to a heartbeat that has just come."""
         response, (timer, at_ms) = beaten
         cause = self.recorder.fold(message.connection.link.client, message.set_by)
         self.timers.set_one(timer, at_ms, cause, now_ms)
@@ -233,20 +228,18 @@ class Broker:
             self.network.reply(message, response, None)
         else:
             self._reply(message, response, cause)
+        return True
 
     def _commit_at_once(self, message: Message, now_ms: int) -> bool:
         """Take a commit in one step, if that is all there is to it; whether it was taken."""
         request = message.request
         assert isinstance(request, OffsetCommitRequest)
-        shard, trouble = self.machine.shard_of(request.group_id or ""), self.trouble
-        if shard in trouble.failing or shard in trouble.slow_ms or self._queued.get(shard):
-            return False
-        if self._log_free_ms.get(shard, 0) > now_ms:
+        if not self._writes_at_once(request.group_id, now_ms):
             return False
         committed = self.machine.commit_at_once(request, now_ms)
         if committed is None:
             return False
-        _, records, is_news, response, (timer, at_ms) = committed
+        shard, records, is_news, response, (timer, at_ms) = committed
         cause = self._cause_of(message)
         if is_news:
             message.is_repeat = False  # If it was one, another commit overtook it.
@@ -259,6 +252,26 @@ class Broker:
         written = self._log(shard, records, cause, message)
         self._answer(message, response, "NONE", written)
         return True
+
+    def commit_again(
+        self, request: OffsetCommitRequest, before: Committed | None, now_ms: int
+    ) -> Committed | None:
+        """Take a commit that says nothing new, as what came of it `before` shows; else None."""
+        if self._version != self.cluster.version:
+            self._show_cluster()
+        is_known = before is not None or self.is_committed(request)
+        if not is_known or not self._writes_at_once(request.group_id, now_ms):
+            return None
+        committed = self.machine.commit_at_once(request, now_ms, before)
+        if committed is not None:
+            self._log_of(committed.shard).repeat(committed.records)
+        return committed
+
+    def _writes_at_once(self, group: str | None, now_ms: int) -> bool:
+        """Whether what is written of a group now is in the log at once."""
+        shard = self.machine.shard_of(group or "")
+        is_free = not self._queued.get(shard) and self._log_free_ms.get(shard, 0) <= now_ms
+        return is_free and not self.trouble.of(shard)
 
     def _fetch(self, request: FetchRequest, message: Message) -> None:
         answer = self.data.open_fetch(request)

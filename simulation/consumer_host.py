@@ -29,9 +29,8 @@ from client.outputs import (
     RequestSent,
 )
 from client.states import MemberState
-from coordinator.protocol import HeartbeatRequest, OffsetCommitRequest, Request
-from simulation.beats import BeatWay
-from simulation.broker import Broker
+from coordinator.protocol import OffsetCommitRequest, Request
+from simulation.beats import BeatWay, CommitWay, beat_way, commit_way
 from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
 from simulation.errors import SimulationError
@@ -75,8 +74,9 @@ class ConsumerHost(ConsumerBook):
     wakes_ms: int = field(default=0, init=False)
     #: How it deals with what its machine tells; of everything else it makes nothing.
     _ways: dict[type, Callable[[Any], None]] = field(init=False)
-    #: Where its heartbeats go while they are all that happens.
+    #: Where its heartbeats and commits go while they are all that happens.
     _beat_way: BeatWay | None = field(default=None, init=False)
+    _commit_way: CommitWay | None = field(default=None, init=False)
 
     @_ways.default
     def _all_ways(self) -> dict[type, Callable[[Any], None]]:
@@ -199,7 +199,7 @@ class ConsumerHost(ConsumerBook):
         self.connections.clear()
         if self.machine is not None:
             self.machine.crash()
-        self.machine = self.running = self._beat_way = None
+        self.machine = self.running = self._beat_way = self._commit_way = None
         self.is_paused = False
         self._inbox.clear()
 
@@ -214,9 +214,11 @@ class ConsumerHost(ConsumerBook):
         machine = self.machine
         if machine is None or self.is_paused:
             return
-        way, now_ms = self._beat_way, self.kernel.now_ms
-        if way is None or not way.leave(now_ms):
-            self._let(machine.on_time(now_ms))
+        now_ms = self.kernel.now_ms
+        for way in (self._beat_way, self._commit_way):
+            if way is not None and way.leave(now_ms):
+                return
+        self._let(machine.on_time(now_ms))
 
     def hear(self, message: Message, response: object, replied: int | None) -> None:
         """An answer arrives."""
@@ -404,25 +406,15 @@ class ConsumerHost(ConsumerBook):
             assert isinstance(request, FetchRequest)
             self._note_fetch(request, message)
         elif kind == "Heartbeat":
-            self._note_way(message)
+            self._beat_way = beat_way(self, message, self._beat_way)
         elif kind not in _WITHOUT_ROWS:
             if isinstance(request, OffsetCommitRequest):
                 message.is_repeat = self._is_repeat(request)
                 self._note_commit(request)
+                self._commit_way = commit_way(self, message, self._commit_way)
             if not message.is_repeat:
                 self._tell_of(message)
         self.network.send(message)
-
-    def _note_way(self, message: Message) -> None:
-        """The next heartbeats may go as this one goes."""
-        way, connection, machine = self._beat_way, message.connection, self.machine
-        if way is not None and way.connection is connection and way.facts is message.facts:
-            return
-        broker, request = self.network.brokers[connection.link.broker], message.request
-        assert machine is not None
-        assert isinstance(broker, Broker)
-        assert isinstance(request, HeartbeatRequest)
-        self._beat_way = BeatWay(self, machine.pulse, connection, broker, request, message.facts)
 
     def _speak(self, connection: Connection, request: Request) -> tuple[Facts, str, Facts]:
         """Who it is now, the kind of a request, and what rows of all such over a connection say."""

@@ -28,6 +28,11 @@ def a_beating(**settings):
     return talk
 
 
+def leaves(pulse, at_ms):
+    """The heartbeat that leaves then by itself, if one does."""
+    return pulse.beats.request if pulse.leave(pulse.beats, at_ms) else None
+
+
 def beat(talk, at_ms):
     """Let a heartbeat leave at its time and be answered."""
     (sent,) = talk.consumer.on_time(at_ms)
@@ -37,29 +42,29 @@ def beat(talk, at_ms):
 def test_from_a_good_answer_on_heartbeats_leave_by_themselves():
     pulse = a_beating().consumer.pulse
 
-    first = pulse.beat(6_000)
+    first = leaves(pulse, 6_000)
     is_heard = pulse.hear(first, 6_002)
 
     assert is_heard
-    assert pulse.beat(9_000) is first
+    assert leaves(pulse, 9_000) is first
 
 
 def test_no_heartbeat_leaves_before_its_time():
     pulse = a_beating().consumer.pulse
 
-    assert pulse.beat(5_999) is None
+    assert leaves(pulse, 5_999) is None
 
 
 def test_no_heartbeat_leaves_by_itself_while_another_is_not_answered():
     pulse = a_beating().consumer.pulse
-    pulse.beat(6_000)
+    leaves(pulse, 6_000)
 
-    assert pulse.beat(9_000) is None
+    assert leaves(pulse, 9_000) is None
 
 
 def test_an_answer_is_taken_once():
     pulse = a_beating().consumer.pulse
-    beat = pulse.beat(6_000)
+    beat = leaves(pulse, 6_000)
     pulse.hear(beat, 6_002)
 
     assert not pulse.hear(beat, 6_003)
@@ -67,7 +72,7 @@ def test_an_answer_is_taken_once():
 
 def test_an_answer_that_comes_shortly_before_the_next_heartbeat_is_left_to_the_long_way():
     pulse = a_beating().consumer.pulse
-    beat = pulse.beat(6_000)
+    beat = leaves(pulse, 6_000)
 
     assert not pulse.hear(beat, 8_901)  # The heartbeat thread looks round each 100 ms.
 
@@ -75,7 +80,7 @@ def test_an_answer_that_comes_shortly_before_the_next_heartbeat_is_left_to_the_l
 def test_what_a_pulse_did_is_known_to_whoever_looks():
     talk = a_beating()
     pulse = talk.consumer.pulse
-    pulse.hear(pulse.beat(6_000), 6_002)
+    pulse.hear(leaves(pulse, 6_000), 6_002)
 
     heartbeat = talk.membership.heartbeat
 
@@ -86,7 +91,7 @@ def test_what_a_pulse_did_is_known_to_whoever_looks():
 def test_a_heartbeat_of_a_pulse_is_in_flight_until_it_is_answered():
     talk = a_beating()
 
-    beat = talk.consumer.pulse.beat(6_000)
+    beat = leaves(talk.consumer.pulse, 6_000)
 
     assert beat in [sent.request for sent in talk.consumer.in_flight]
     assert talk.membership.heartbeat.session_ends_ms == 3_002 + 45_000
@@ -107,7 +112,7 @@ def test_a_heartbeat_of_a_pulse_that_is_not_answered_is_overdue_in_time():
 def test_a_consumer_wants_to_act_when_its_next_heartbeat_is_due():
     talk = a_beating()
 
-    talk.consumer.pulse.beat(6_000)
+    leaves(talk.consumer.pulse, 6_000)
 
     assert talk.consumer.next_wakeup_ms == 9_000
 
@@ -115,7 +120,7 @@ def test_a_consumer_wants_to_act_when_its_next_heartbeat_is_due():
 def test_a_consumer_wants_to_act_when_a_commit_is_due_before_the_next_heartbeat():
     talk = a_beating(**{"enable.auto.commit": True, "auto.commit.interval.ms": 7_000})
 
-    talk.consumer.pulse.beat(6_000)
+    leaves(talk.consumer.pulse, 6_000)
 
     assert talk.consumer.next_wakeup_ms == 7_000
 
@@ -123,7 +128,7 @@ def test_a_consumer_wants_to_act_when_a_commit_is_due_before_the_next_heartbeat(
 def test_a_heartbeat_that_is_due_with_a_commit_does_not_leave_by_itself():
     talk = a_beating(**{"enable.auto.commit": True, "auto.commit.interval.ms": 6_000})
 
-    assert talk.consumer.pulse.beat(6_000) is None
+    assert leaves(talk.consumer.pulse, 6_000) is None
 
 
 @pytest.mark.parametrize("disturb", [Talk.wakeup, lambda talk: talk.disconnect("c0")])

@@ -9,7 +9,7 @@ from client.heartbeats import HeartbeatThread
 from client.polling import PollLoop
 from client.resting import Rest
 from coordinator import GroupCoordinator
-from simulation.beats import BeatWay
+from simulation.beats import BeatWay, CommitWay
 
 #: The part, the question it asks before it goes the short way, and the answer that forbids it.
 ShortWay = tuple[object, str, object]
@@ -29,6 +29,7 @@ SHORT_WAYS: list[ShortWay] = [
 #: Those of a broker, and between the two.
 SHORT_WAYS_OF_BROKERS: list[ShortWay] = [
     (BeatWay, "leave", False),
+    (CommitWay, "leave", False),
     (GroupCoordinator, "commit_at_once", None),
     (GroupCoordinator, "beat_at_once", None),
 ]
