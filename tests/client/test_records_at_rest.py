@@ -141,6 +141,24 @@ def test_what_is_handled_at_rest_is_committed_at_the_next_interval():
     assert reader.talk.committed == {"t-0": 5, "t-1": 0, "t-2": 0}
 
 
+def undisturbed_for(reader: Reader, for_ms: int) -> None:
+    """Let time pass in which the consumer wakes when it wants to, and at no other time."""
+    talk = reader.talk
+    until_ms = talk.now_ms + for_ms
+    while (at_ms := talk.consumer.next_wakeup_ms) <= until_ms:
+        talk._take(talk.consumer.on_time(at_ms))
+
+
+def test_what_is_handled_between_two_commits_is_in_the_second():
+    reader = Reader()
+    undisturbed_for(reader, 6_000)
+
+    reader.answer(t_0=records(0, 5))
+    undisturbed_for(reader, 6_000)
+
+    assert reader.talk.committed == {"t-0": 5, "t-1": 0, "t-2": 0}
+
+
 @pytest.mark.parametrize(
     "loop",
     [{"time_per_record": ConstantTime(2_000)}, {"commit": CommitMode.SYNC}],

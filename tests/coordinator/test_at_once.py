@@ -54,6 +54,45 @@ def test_a_commit_is_news_if_any_position_in_it_is(kind):
     assert not second.is_news
 
 
+@pytest.mark.parametrize("kind", COMMITS)
+def test_a_commit_that_is_sent_again_comes_to_what_it_came_to_before(kind):
+    broker, ada, _ = a_broker_with_a_commit()
+    request = COMMITS[kind](ada)
+    before = broker.machine.commit_at_once(request, broker.now_ms)
+    twin = broker.copy()
+
+    again = broker.machine.commit_at_once(request, broker.now_ms + 5, before)
+
+    assert again == twin.machine.commit_at_once(request, broker.now_ms + 5)
+    assert broker.machine.snapshot() == twin.machine.snapshot()
+
+
+CHANGES = {
+    "another has committed": lambda broker, ada, _: broker.commits(ada, an_offset(offset=9)),
+    "all have joined": lambda broker, *members: [broker.joins(member) for member in members],
+    "a write is under way": lambda broker, *_: begin_a_write(broker),
+    "it has left": lambda broker, ada, _: broker.leaves(ada),
+    "the topic is gone": lambda broker, *_: see(broker, {}),
+    "the topic is another": lambda broker, *_: see(broker, {"t": Topic("t", 2, "another id")}),
+}
+
+
+def see(broker, topics):
+    broker.machine.view = ClusterView(topics=topics)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_commit_that_is_sent_again_is_left_to_the_handlers_once(change):
+    broker, ada, bea = a_broker_with_a_commit()
+    request = commit_of(ada, an_offset())
+    before = broker.machine.commit_at_once(request, broker.now_ms)
+    CHANGES[change](broker, ada, bea)
+    known = broker.machine.snapshot()
+
+    assert broker.machine.commit_at_once(request, broker.now_ms, before) is None
+    assert broker.machine.snapshot() == known
+
+
 OTHERS = {
     "with metadata": lambda ada: commit_of(ada, an_offset(metadata="m")),
     "with a time to live": lambda ada: commit_of(ada, retention_time_ms=5, api_version=2),
