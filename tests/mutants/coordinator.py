@@ -481,4 +481,25 @@ FAULTS: tuple[Fault, ...] = (
         faulty="self._now_ms = now_ms",
         says="Timers fire when one looks, not when they are due.",
     ),
+    Fault(
+        file="coordinator/at_once.py",
+        inside="_commit_again",
+        line="or known.get((each.topic, each.partition)) is not value",
+        faulty="",
+        says="A commit that is sent again undoes what another has committed.",
+    ),
+    Fault(
+        file="coordinator/at_once.py",
+        inside="_commit_again",
+        line="or found.topic_id != value.topic_id",
+        faulty="",
+        says="A commit that is sent again is of a topic that is gone.",
+    ),
+    Fault(
+        file="coordinator/at_once.py",
+        inside="_member_that_commits",
+        line="if group is None or shard.waiting.writes or shard.journal.changes:",
+        faulty="if group is None:",
+        says="A commit overtakes the writes that are under way.",
+    ),
 )

@@ -195,24 +195,10 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/beats.py",
-        inside="leave",
-        line="if errand.request is not self.request or not pulse.leave(errand, now_ms):",
-        faulty="if not pulse.leave(errand, now_ms):",
-        says="A commit that may be news leaves as if it were none.",
-    ),
-    Fault(
-        file="simulation/beats.py",
         inside="message",
         line="message.is_repeat = True",
         faulty="pass",
         says="A commit that meets something on its way is told as news.",
-    ),
-    Fault(
-        file="simulation/beats.py",
-        inside="commit_way",
-        line="if not message.is_repeat:",
-        faulty="if False:",
-        says="Commits go like the one before though that was news.",
     ),
     Fault(
         file="simulation/broker.py",

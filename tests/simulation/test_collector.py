@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import pytest
 
@@ -50,6 +51,28 @@ def test_nothing_is_put_off_for_longer_than_a_run(thresholds):
     sim.run_for("2s")
 
     assert gc.get_count()[1] == 0
+
+
+def looks_at_everything(sim, *, keeping):
+    """How often the collector looks at everything in a second that makes and keeps so much."""
+    gc.collect()
+    kept: list[list[int]] = []
+    sim.after("1s", lambda: kept.extend([] for _ in range(keeping)))
+    before = gc.get_stats()[2]["collections"]
+    sim.run_for("2s")
+    return gc.get_stats()[2]["collections"] - before
+
+
+def test_a_run_in_which_the_world_has_grown_looks_at_everything(thresholds):
+    thresholds(700, 10, 10)
+
+    assert looks_at_everything(Simulation(), keeping=sys.getallocatedblocks()) > 0
+
+
+def test_a_run_in_which_little_has_come_does_not_look_at_everything(thresholds):
+    thresholds(700, 10, 10)
+
+    assert looks_at_everything(Simulation(), keeping=5_000) == 0
 
 
 def test_a_run_that_fails_sets_the_collector_back(thresholds):
