@@ -495,11 +495,4 @@ FAULTS: tuple[Fault, ...] = (
         faulty="",
         says="A commit that is sent again is of a topic that is gone.",
     ),
-    Fault(
-        file="coordinator/at_once.py",
-        inside="_member_that_commits",
-        line="if group is None or shard.waiting.writes or shard.journal.changes:",
-        faulty="if group is None:",
-        says="A commit overtakes the writes that are under way.",
-    ),
 )
