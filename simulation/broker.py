@@ -271,7 +271,7 @@ class Broker:
         """Whether what is written of a group now is in the log at once."""
         shard = self.machine.shard_of(group or "")
         is_free = not self._queued.get(shard) and self._log_free_ms.get(shard, 0) <= now_ms
-        return is_free and not self.trouble.of(shard)
+        return is_free and shard not in self.trouble.failing and shard not in self.trouble.slow_ms
 
     def _fetch(self, request: FetchRequest, message: Message) -> None:
         answer = self.data.open_fetch(request)
