@@ -390,6 +390,7 @@ class Rest:
             and membership.state is MemberState.STABLE
             and not membership.is_rejoin_needed_or_pending
             and not self.group.commits.interceptors  # They are the user's, and may do anything.
+            and not self.group.commits.has_news
             and thread is not None
             and thread.is_beating
             and self.threads.has_only(thread.turns)

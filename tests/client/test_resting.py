@@ -9,10 +9,10 @@ from __future__ import annotations
 import pytest
 
 from client.listeners import ConsumerInterceptor
-from client.outputs import RequestSent
+from client.outputs import CommitCallbackCalled, RequestSent
 from coordinator import ErrorCode
 from coordinator.protocol import HeartbeatResponse
-from tests.client.talk import BY_HAND, Talk
+from tests.client.talk import BY_HAND, COOPERATIVE, Talk
 from tests.support.short_ways import SHORT_WAYS
 
 AT_ZERO = {"t-0": 0, "t-1": 0}
@@ -52,6 +52,16 @@ def test_an_automatic_commit_at_rest_and_its_answer_leave_the_application_in_its
 
     assert [commit["at"] for commit in talk.sent("OffsetCommit")] == [5_000, 10_000]
     assert the_wait(talk) is wait
+
+
+def test_a_commit_of_nothing_is_told_by_the_next_round_of_the_poll():
+    talk = Talk(settings=COOPERATIVE, assignment=[]).joins()
+    talk.poll(LONG_MS)
+
+    talk.advance(12_000)
+
+    told = [fact.at_ms for fact in talk.facts if isinstance(fact, CommitCallbackCalled)]
+    assert told == [0, 5_100, 10_100]
 
 
 def test_how_a_commit_at_rest_ended_is_told_with_its_answer():
