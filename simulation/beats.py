@@ -65,7 +65,7 @@ class Way:
         if errand.request is not self.request or not pulse.leave(errand, now_ms):
             return False
         self.sent_ms, self.set_by = now_ms, host.cause
-        host.network.post(self.connection, now_ms, arrive, self)
+        host.network.post(self.connection, arrive, self)
         host.kernel.wake_at(pulse.wakes_ms, host)
         return True
 

@@ -304,8 +304,7 @@ class ConsumerHost(ConsumerBook):
                 return
         if self._in_hand and machine.calls.polling.is_waiting:
             self._put_down()
-        if not machine.has_rested and machine.calls.subscriptions.assignments != self._assignments:
-            self._look_at_ownership()
+        self._look_at_new_ownership(machine)
         if self.is_paused:
             return
         at_ms = machine.threads.next_wakeup_ms
@@ -318,6 +317,10 @@ class ConsumerHost(ConsumerBook):
             and (heard is self.last_beat or heard is self.last_repeat)
         ):
             self.after_step(self)
+
+    def _look_at_new_ownership(self, machine: Consumer) -> None:
+        if not machine.has_rested and machine.calls.subscriptions.assignments != self._assignments:
+            self._look_at_ownership()
 
     def _carry_out(self, told: tuple[object, ...]) -> None:
         if len(told) == 1 and type(told[0]) is RequestSent:
@@ -386,13 +389,8 @@ class ConsumerHost(ConsumerBook):
             self.cause = closed  # No row has led to it, but the time that has passed.
 
     def _send(self, fact: RequestSent) -> None:
-        machine = self.machine
-        if (
-            machine is not None
-            and not machine.has_rested
-            and machine.calls.subscriptions.assignments != self._assignments
-        ):
-            self._look_at_ownership()
+        if self.machine is not None:
+            self._look_at_new_ownership(self.machine)
         connection = self.connections.get(fact.connection)
         if connection is None or fact.lost:
             return

@@ -289,7 +289,7 @@ class Network:
         what the client sends before it knows.
         """
         if acted:
-            self.post(connection, self.kernel.now_ms, self._come_to_an_end, connection)
+            self.post(connection, self._come_to_an_end, connection)
         else:
             connection.broker_life = -1
             connection.handled = None
@@ -303,15 +303,14 @@ class Network:
 
     def send(self, message: Message) -> None:
         """Put a request on the wire."""
-        self.post(message.connection, message.sent_ms, self.come, message)
+        self.post(message.connection, self.come, message)
 
-    def post(
-        self, connection: Connection, sent_ms: int, errand: Callable[[Any], None], what: object
-    ) -> None:
+    def post(self, connection: Connection, errand: Callable[[Any], None], what: object) -> None:
         """Let something be done with what is sent now, when it comes to the broker."""
         link, kernel = connection.link, self.kernel
+        now_ms = kernel.now_ms
         law = link.present_law if link.extra_ms else link.law
-        at_ms = kernel.now_ms + law.drawn(connection.streams[0], sent_ms)
+        at_ms = now_ms + law.drawn(connection.streams[0], now_ms)
         if at_ms < connection.last_arrival_ms:
             at_ms = connection.last_arrival_ms
         connection.last_arrival_ms = at_ms
@@ -334,23 +333,14 @@ class Network:
         """A request comes to the end of its link."""
         connection = message.connection
         link = connection.link
-        if connection.kept_out or (
-            (link.is_silent_to_broker or link.held_kinds) and link.stops(message.kind)
-        ):
+        broker = self.brokers[link.broker]
+        if self.is_free(connection, broker):
+            connection.handled = message
+            broker.receive(message)
+        elif connection.kept_out or link.stops(message.kind):
             is_stopped = partial(link.stops, message.kind)
             passage = Passage(is_stopped, partial(self._arrive, message))
             self._keep(connection, connection.kept_out, passage)
-            return
-        broker = self.brokers[link.broker]
-        if (
-            broker.is_up
-            and connection.broker_life == broker.life
-            and connection.handled is None
-            and connection.idle is None
-            and not (connection.waiting or connection.is_cut)
-        ):
-            connection.handled = message
-            broker.receive(message)
         else:
             self._arrive(message)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from client.following import Following
 from client.listeners import RebalanceListener
+from client.threads import Threads
 from tests.client.talk import COOPERATIVE, RANGE, Talk
 
 ON_THE_WAY = ("Heartbeat", "OffsetCommit", "JoinGroup", "SyncGroup")
@@ -27,15 +28,6 @@ class WhoeverDoesNot(RebalanceListener):
     ignores_none_assigned = True
 
 
-def a_follower(settings=COOPERATIVE, listener=None):
-    """A member whose poll waits, with a position of each partition."""
-    talk = Talk(settings=settings, committed={"t-0": 0, "t-1": 0}).joins()
-    talk.consumer.calls.subscriptions.listener = listener
-    talk.held |= {"Fetch", *ON_THE_WAY}
-    talk.poll(LONG_MS)
-    return talk
-
-
 class LooksLikeOne:
     """What has a listener's methods, and is none by its class."""
 
@@ -43,6 +35,15 @@ class LooksLikeOne:
         """Do nothing."""
 
     on_partitions_revoked = on_partitions_lost = on_partitions_assigned
+
+
+def a_follower(settings=COOPERATIVE, listener=None):
+    """A member whose poll waits, with a position of each partition."""
+    talk = Talk(settings=settings, committed={"t-0": 0, "t-1": 0}).joins()
+    talk.consumer.calls.subscriptions.listener = listener
+    talk.held |= {"Fetch", *ON_THE_WAY}
+    talk.poll(LONG_MS)
+    return talk
 
 
 def rebalance(talk, between=lambda _api: None):
@@ -57,17 +58,16 @@ def rebalance(talk, between=lambda _api: None):
 
 @pytest.fixture
 def rounds(monkeypatch):
-    """How often the poll was resumed."""
-    counted = []
-    threads = Talk().consumer.threads
-    resume = type(threads)._run_application
+    """When the poll was resumed."""
+    resumed_ms = []
+    resume = Threads._run_application
 
-    def count(self):
-        counted.append(self.clock.now_ms)
-        resume(self)
+    def note(threads):
+        resumed_ms.append(threads.clock.now_ms)
+        resume(threads)
 
-    monkeypatch.setattr(type(threads), "_run_application", count)
-    return counted
+    monkeypatch.setattr(Threads, "_run_application", note)
+    return resumed_ms
 
 
 def test_a_member_goes_through_a_rebalance_without_a_round_of_its_poll(rounds):

@@ -148,12 +148,20 @@ def test_a_pulse_ends_when_something_happens(disturb):
 
 def test_a_pulse_ends_with_the_answer_to_a_fetch():
     talk = a_beating()
-    (sent,) = talk.consumer.on_time(6_000)
+    talk.consumer.on_time(6_000)
 
     talk.release("Fetch")
 
     assert talk.consumer.pulse.until_ms == LONG_AGO
+
+
+def test_a_heartbeat_that_left_before_its_pulse_ended_keeps_the_session():
+    talk = a_beating()
+    (sent,) = talk.consumer.on_time(6_000)
+    talk.release("Fetch")
+
     talk.consumer.on_reply(sent.connection, GOOD, 6_002, to=sent.request)
+
     assert talk.membership.heartbeat.session_ends_ms == 6_002 + 45_000
 
 
@@ -166,9 +174,11 @@ def test_a_pulse_ends_with_the_answer_to_a_fetch():
     ids=lambda settings: next(iter(settings)),
 )
 def test_there_is_no_pulse_where_something_else_is_due_between_two_heartbeats(settings):
-    assert a_beating().consumer.pulse.until_ms > LONG_AGO
+    usual = a_beating().consumer.pulse
 
-    assert a_beating(**settings).consumer.pulse.until_ms == LONG_AGO
+    pulse = a_beating(**settings).consumer.pulse
+
+    assert pulse.until_ms == LONG_AGO < usual.until_ms
 
 
 # --- commits ---
