@@ -238,7 +238,7 @@ class RunningLoop:
                     continue
                 self.tell(ProcessingBegan(at_ms=clock.now_ms, records=piece, takes_ms=takes_ms))
                 await sleep_for(takes_ms)
-                if self._has_effect(piece):
+                if self._takes_effect(piece):
                     self.tell(RecordsProcessed(at_ms=clock.now_ms, records=piece))
                     self._unfinished[piece.partition] = (piece.end, piece.leader_epoch)
                 else:
@@ -257,7 +257,7 @@ class RunningLoop:
             tell(_named(ProcessingBegan, (now_ms, found, 0)))
             tell(_named(RecordsProcessed, (now_ms, found)))
 
-    def _has_effect(self, piece: RecordRange) -> bool:
+    def _takes_effect(self, piece: RecordRange) -> bool:
         """Write the results, if that is the mode; False if another member has overtaken us."""
         if self.loop.commit is not _WITH_RESULTS:
             return True

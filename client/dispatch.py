@@ -157,7 +157,7 @@ class ConsumerNetworkClient:
         elif timer.current_ms < timer.deadline_ms and (should_block is None or should_block()):
             if comes_back:
                 self.network.channels.is_woken = False
-            elif self.network.channels.is_woken and self._is_over_at_once(timer):
+            elif self.network.channels.is_woken and self._makes_woken_pass(timer):
                 return
             timeout_ms = self._patience_ms(timer)
         else:
@@ -314,7 +314,7 @@ class ConsumerNetworkClient:
             and not self.threads.has_due_heartbeat
         )
 
-    def _is_over_at_once(self, timer: Timer) -> bool:
+    def _makes_woken_pass(self, timer: Timer) -> bool:
         """Make a pass that would wait, but finds nothing to do and was woken; whether it is over.
 
         While metadata is not fresh, whoever asks how long it will be makes a draw.

@@ -46,7 +46,7 @@ class GroupClient:
         await self.commits.maybe_auto_commit_async(timer.current_ms)
         return True
 
-    def is_pending(self, timer: Timer) -> bool:
+    def takes_pending_turn(self, timer: Timer) -> bool:
         """Take a turn that finds only that a join is not answered yet; whether it finds that."""
         membership, rebalancing = self.membership, self.rebalancing
         thread, join = membership.heartbeat_thread, membership.join_future
@@ -72,7 +72,7 @@ class GroupClient:
         timer.current_ms = self.client.clock.now_ms
         return True
 
-    def has_nothing_to_do(self, now_ms: int) -> bool:
+    def takes_idle_turn(self, now_ms: int) -> bool:
         """Whether a turn now, after one that found all in order and heard nothing since, is idle.
 
         If so, the heartbeat thread hears of the poll, as it would in such a turn.
@@ -93,7 +93,7 @@ class GroupClient:
         commits.auto_commit_timer.update(now_ms)
         return True
 
-    def awaits_join(self) -> bool:
+    def begins_to_await_join(self) -> bool:
         """Whether turns are idle until the JoinGroup in flight is answered.
 
         If so, the heartbeat thread takes the turn that finds nobody to beat for.

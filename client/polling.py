@@ -117,7 +117,7 @@ class PollLoop:
             self._look = self._in_order = None
             group = self.group
             self._is_in_order = group is None or (
-                not group.is_pending(timer) and await group.poll(timer)
+                not group.takes_pending_turn(timer) and await group.poll(timer)
             )
             if self._is_in_order:
                 await self.update_positions(timer)
@@ -171,7 +171,7 @@ class PollLoop:
             and self.subscriptions.subscribed == look.subscribed
             and self.client.network.states.backs_off_until_ms <= look.at_ms
             and self.is_settled
-            and self.group.has_nothing_to_do(now_ms)
+            and self.group.takes_idle_turn(now_ms)
         )
 
     def _is_idle(self, now_ms: int) -> bool:
@@ -180,7 +180,7 @@ class PollLoop:
         return (
             self._has_heard_nothing
             and now_ms < self.subscriptions.next_retry_ms
-            and (group is None or group.has_nothing_to_do(now_ms))
+            and (group is None or group.takes_idle_turn(now_ms))
         )
 
     @property
@@ -302,7 +302,7 @@ class PollLoop:
             or self.subscriptions.has_read_from_followers
             or self.config.retry_backoff_ms == 0  # Then a poll makes one pass after the other.
             or not self.fetcher.buffer.is_empty
-            or not group.awaits_join()
+            or not group.begins_to_await_join()
         ):
             return 0
         whole_ms = self.client.idle_until_ms(timer.current_ms) - timer.start_ms

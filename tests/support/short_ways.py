@@ -21,7 +21,7 @@ SHORT_WAYS: list[ShortWay] = [
     (Following, "_can_begin", False),
     (PollLoop, "_is_still_in_order", False),
     (PollLoop, "_pending_ms", 0),
-    (GroupClient, "is_pending", False),
+    (GroupClient, "takes_pending_turn", False),
     (ConsumerNetworkClient, "_only_sends", False),
     (HeartbeatThread, "idle_until_ms", None),
 ]
