@@ -269,9 +269,13 @@ class Broker:
 
     def _writes_at_once(self, group: str | None, now_ms: int) -> bool:
         """Whether what is written of a group now is in the log at once."""
-        shard = self.machine.shard_of(group or "")
-        is_free = not self._queued.get(shard) and self._log_free_ms.get(shard, 0) <= now_ms
-        return is_free and shard not in self.trouble.failing and shard not in self.trouble.slow_ms
+        shard, trouble = self.machine.shard_of(group or ""), self.trouble
+        is_troubled = shard in trouble.failing or shard in trouble.slow_ms
+        return not is_troubled and not self.is_writing(shard, now_ms)
+
+    def is_writing(self, shard: int, now_ms: int) -> bool:
+        """Whether something is on its way into a log; answers wait for it."""
+        return bool(self._queued.get(shard)) or self._log_free_ms.get(shard, 0) > now_ms
 
     def _fetch(self, request: FetchRequest, message: Message) -> None:
         answer = self.data.open_fetch(request)
@@ -433,14 +437,9 @@ class Broker:
             return cause
         offset = log.end_offset
         log.append(records)
-        facts: Facts = {
-            "broker": self.id,
-            "topic": OFFSETS_TOPIC,
-            "partition": shard,
-            "offset": offset,
-            "end_offset": log.end_offset,
-            "count": len(records),
-        }
+        facts: Facts = {"broker": self.id, "topic": OFFSETS_TOPIC, "partition": shard}
+        facts["offset"], facts["end_offset"] = offset, log.end_offset
+        facts["count"] = len(records)
         return self.recorder.put(WorldEventKind.WRITE_COMMITTED, self.kernel.now_ms, cause, facts)
 
     def _log_of(self, shard: int) -> OffsetsLog:

@@ -120,6 +120,11 @@ class PartitionLog:
         """Whether records come by themselves."""
         return self._growths[-1].count > 0
 
+    @property
+    def has_grown(self) -> bool:
+        """Whether records have ever come by themselves."""
+        return any(growth.count for growth in self._growths)
+
     # --- changing ---
 
     def grow(self, now_ms: int, count: int, every_ms: int, first: int = 0) -> Growth:

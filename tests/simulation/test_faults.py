@@ -159,6 +159,17 @@ def test_a_consumer_may_be_killed_while_it_stands_still():
     assert lives(sim) == [(20, "paused"), (25, "crashed"), (30, "started")]
 
 
+def test_a_pause_that_a_crash_has_ended_does_not_lengthen_a_later_one():
+    pause = Fault(verb="pause", target="ada", at="20s", lasts="60s")
+    crash = Fault(verb="crash", target="ada", at="25s", lasts="5s")
+    again = Fault(verb="pause", target="ada", at="40s", lasts="10s")
+    sim = a_disturbed_group(pause, crash, again)
+
+    sim.run_for("2m")
+
+    assert lives(sim)[-2:] == [(40, "paused"), (50, "resumed")]
+
+
 def test_a_consumer_that_is_told_to_stop_while_it_stands_still_stops_when_it_goes_on():
     pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
     stop = Fault(verb="stop", target="ada", at="25s", lasts="60s")

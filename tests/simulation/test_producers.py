@@ -32,6 +32,20 @@ def test_a_new_rate_is_that_of_the_whole_topic_from_its_time_on(rate, gained):
     assert sum(ends(sim, "orders")) - before == pytest.approx(gained, abs=100 * rate / 1_000 + 1)
 
 
+def test_a_rate_that_changes_again_before_all_had_their_turn_is_that_of_the_whole_topic():
+    sim = Simulation()
+    sim.topic("orders", partitions=100, records_per_s=100)
+    sim.run_for("60s")
+    before = sum(ends(sim, "orders"))
+
+    sim.produce("orders", 10)
+    sim.run_for(1)
+    sim.produce("orders", 10)
+    sim.run_for("15s")
+
+    assert sum(ends(sim, "orders")) - before == 150
+
+
 def test_partitions_take_their_turns_at_a_new_rate():
     sim = Simulation()
     sim.topic("orders", partitions=4, records_per_s=4, varying=[("10s", 0.5)])

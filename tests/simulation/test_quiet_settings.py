@@ -222,3 +222,22 @@ def test_both_ways_agree_when_a_lull_ends_as_an_answer_comes_home():
         return sim
 
     assert first_difference(play("skip").events, play("play").events) is None
+
+
+def test_nobody_falls_into_a_lull_while_a_write_is_under_way_though_its_log_is_fast_again():
+    def play(quiet: Quiet) -> Simulation:
+        sim = Simulation(seed=1, quiet=quiet)
+        sim.topic("orders")
+        settings = {"auto.commit.interval.ms": 1_700}
+        sim.consumers("checkout", "ada", "bea", "cat", topics=["orders"], settings=settings)
+        sim.run_for("30s")
+        sim.slow_append("checkout", by="900ms")
+        sim.run_for("8600ms")
+        sim.heal_append("checkout")
+        # Ada's commit is under way; the others' heartbeats come and wait for it.
+        sim.run_for("500ms")
+        assert sim.events  # to ask is to close what counts them
+        sim.run_for("10s")
+        return sim
+
+    assert first_difference(play("skip").events, play("play").events) is None
