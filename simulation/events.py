@@ -217,6 +217,11 @@ KINDS: Mapping[Kind, str] = {
 
 # fmt: on
 
+#: What ends a life of a consumer.
+CONSUMER_ENDS: frozenset[str] = frozenset(
+    {WorldEventKind.CONSUMER_STOPPED.value, WorldEventKind.CONSUMER_CRASHED.value}
+)
+
 #: What a script or chance does to a run; liveness is asked for only after the last of these, and
 #: after the last request of a raw member.
 DISTURBANCES: frozenset[str] = frozenset(

@@ -16,16 +16,13 @@ from attrs import define, field
 
 from simulation.chance import Law, draw, stream_key, wait_ms
 from simulation.durations import Duration, milliseconds
-from simulation.events import Facts, Row, WorldEventKind
+from simulation.events import CONSUMER_ENDS, Facts, Row, WorldEventKind
 from simulation.network import Link
 from simulation.planned_faults import PAIRS, WAYS, Awaited, Fault, require_request, require_way
 from simulation.producers import Producers
 
 if TYPE_CHECKING:
     from simulation.world import Simulation
-
-
-_ENDS = frozenset({WorldEventKind.CONSUMER_STOPPED.value, WorldEventKind.CONSUMER_CRASHED.value})
 
 
 @define(eq=False)
@@ -401,7 +398,7 @@ def _is_on_its_way_out(sim: Simulation, undo: str, target: str | int) -> bool:
 
 
 def _is_end_of(client: str | int, row: Row) -> bool:
-    return row.client == client and row.kind in _ENDS
+    return row.client == client and row.kind in CONSUMER_ENDS
 
 
 def _makes_sense(sim: Simulation, verb: str, target: str | int) -> bool:
@@ -411,10 +408,12 @@ def _makes_sense(sim: Simulation, verb: str, target: str | int) -> bool:
     host = sim.stage.hosts.get(target)
     if host is None:
         return True
-    if verb == "crash":
-        return host.is_alive  # It may be killed while it stands still, or while it stops.
-    if verb in ("stop", "pause"):
-        return host.is_alive and not host.is_stopping and not (verb == "pause" and host.is_paused)
-    if verb == "resume":
-        return host.is_paused
-    return verb != "restart" or not host.is_alive
+    is_at_work = host.is_alive and not host.is_stopping
+    makes_sense = {
+        "crash": host.is_alive,  # It may be killed while it stands still, or while it stops.
+        "stop": is_at_work,
+        "pause": is_at_work and not host.is_paused,
+        "resume": host.is_paused,
+        "restart": not host.is_alive,
+    }
+    return makes_sense.get(verb, True)

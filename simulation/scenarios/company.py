@@ -18,7 +18,7 @@ from client.partitions import TopicPartition
 from client.workloads import ConstantTime, DrawnTime, SlowRecord, TimePerRecord
 from simulation.chance import draw, stream_key
 from simulation.consumer_host import ConsumerHost
-from simulation.events import Row, WorldEventKind
+from simulation.events import CONSUMER_ENDS, Row
 from simulation.programs import Application
 from simulation.scenarios.actions import How
 from simulation.scenarios.crews import Person
@@ -30,7 +30,6 @@ from simulation.scenarios.values import PerRecord
 from simulation.scenarios.whom import Chosen, Leader, Named, Owner, Some, parse_whom
 from simulation.world import Simulation
 
-_GONE = frozenset({WorldEventKind.CONSUMER_STOPPED.value, WorldEventKind.CONSUMER_CRASHED.value})
 _US_PER_MS = 1_000
 
 
@@ -192,7 +191,7 @@ class Company:
             return
 
         def has_gone(row: Row) -> bool:
-            return row.kind in _GONE and row.client in names
+            return row.kind in CONSUMER_ENDS and row.client in names
 
         self.sim.when(has_gone, lambda: self.when_gone(names, then))
 
