@@ -143,6 +143,9 @@ def test_a_connection_that_is_given_up_for_want_of_an_answer_says_which_and_lead
 # --- faults that overlap ---
 
 
+A_PAUSE = Fault(verb="pause", target="ada", at="20s", lasts="30s")
+
+
 def lives(sim: Simulation) -> list[tuple[int, str]]:
     """When consumers came and went, in seconds."""
     rows = (row for row in sim.events if row.kind.startswith("consumer_") and row.at_ms)
@@ -150,9 +153,8 @@ def lives(sim: Simulation) -> list[tuple[int, str]]:
 
 
 def test_a_consumer_may_be_killed_while_it_stands_still():
-    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
     crash = Fault(verb="crash", target="ada", at="25s", lasts="5s")
-    sim = a_disturbed_group(pause, crash)
+    sim = a_disturbed_group(A_PAUSE, crash)
 
     sim.run_for("2m")
 
@@ -171,9 +173,8 @@ def test_a_pause_that_a_crash_has_ended_does_not_lengthen_a_later_one():
 
 
 def test_a_consumer_that_is_told_to_stop_while_it_stands_still_stops_when_it_goes_on():
-    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
     stop = Fault(verb="stop", target="ada", at="25s", lasts="60s")
-    sim = a_disturbed_group(pause, stop)
+    sim = a_disturbed_group(A_PAUSE, stop)
 
     sim.run_for("2m")
 
@@ -182,9 +183,8 @@ def test_a_consumer_that_is_told_to_stop_while_it_stands_still_stops_when_it_goe
 
 
 def test_a_consumer_that_takes_longer_to_stop_than_it_is_to_be_away_is_started_when_it_is_gone():
-    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
     stop = Fault(verb="stop", target="ada", at="25s", lasts="5s")
-    sim = a_disturbed_group(pause, stop)
+    sim = a_disturbed_group(A_PAUSE, stop)
 
     sim.run_for("2m")
 
@@ -193,10 +193,9 @@ def test_a_consumer_that_takes_longer_to_stop_than_it_is_to_be_away_is_started_w
 
 
 def test_a_consumer_that_is_killed_before_it_has_stopped_is_away_as_long_as_the_kill_says():
-    pause = Fault(verb="pause", target="ada", at="20s", lasts="30s")
     stop = Fault(verb="stop", target="ada", at="25s", lasts="5s")
     crash = Fault(verb="crash", target="ada", at="40s", lasts="10s")
-    sim = a_disturbed_group(pause, stop, crash)
+    sim = a_disturbed_group(A_PAUSE, stop, crash)
 
     sim.run_for("2m")
 
