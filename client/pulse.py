@@ -39,7 +39,7 @@ class Errand:
     def start(
         self, request: HeartbeatRequest | OffsetCommitRequest | None, at_ms: int, interval_ms: int
     ) -> None:
-        """Leave from then on; without a request the time comes for something unknown."""
+        """Leave from then on; without a request it is not to be waited for."""
         self.request, self.at_ms, self.interval_ms = request, at_ms, interval_ms
         self.is_out = False
 
@@ -58,7 +58,7 @@ class Pulse:
     turn_at_ms: int = NEVER
     backoff_ms: int = 0
     #: When something was last sent or answered, if that is not written down yet.
-    stepped_ms: int | None = None
+    stepped_ms: int = LONG_AGO
     beats: Errand = field(factory=Errand)
     commits: Errand = field(factory=Errand)
     #: Writes down where it belongs what is known here alone, and ends the pulse.
@@ -72,35 +72,42 @@ class Pulse:
             at_ms = beats_ms
         return min(at_ms, commits_ms)
 
-    def leave(self, errand: Errand, now_ms: int) -> bool:
-        """Let this leave if it is due, and that alone; whether it does."""
-        if now_ms != errand.at_ms or now_ms >= self.until_ms or errand.is_out:
-            return False
-        beats, commits = self.beats, self.commits
-        if errand.request is None or beats.at_ms == commits.at_ms:
-            return False
-        if commits.is_out:
-            return False  # The heartbeat would have to wait for the answer to the commit.
+    def leave(self, errand: Errand, now_ms: int) -> int | None:
+        """Let this leave if it is due, and that alone; when the next thing is, or None."""
+        commits = self.commits
+        other_ms = commits.at_ms
+        if errand is commits:
+            other_ms = self.beats.at_ms
+        if (
+            now_ms != errand.at_ms
+            or now_ms == other_ms
+            or now_ms >= self.until_ms
+            or errand.is_out
+            or commits.is_out  # The heartbeat would have to wait for the answer to the commit.
+        ):
+            return None
         errand.is_out = True
-        errand.at_ms = now_ms + errand.interval_ms
         errand.sent_ms = self.stepped_ms = now_ms
+        errand.at_ms = wakes_ms = now_ms + errand.interval_ms
         if self.turn_at_ms <= now_ms:
             self.turn_at_ms = now_ms + self.backoff_ms
-        return True
+        if other_ms < wakes_ms:  # `min`, without the call.
+            wakes_ms = other_ms
+        return min(self.ends_ms, wakes_ms)
 
-    def hear(self, request: object, now_ms: int) -> bool:
-        """Take the good answer to what was sent last, if it is that; whether it is."""
-        beats, commits = self.beats, self.commits
-        errand = beats if request is beats.request else commits
-        sent_ms = errand.sent_ms
-        if sent_ms is None or not errand.is_out or request is not errand.request:
+    def hear(self, errand: Errand, now_ms: int) -> bool:
+        """Take the good answer to what was sent last of this, if it is on its way; whether so."""
+        commits, beats_ms = self.commits, self.beats.at_ms
+        if (
+            not errand.is_out
+            or not self.stepped_ms <= now_ms < self.until_ms
+            or now_ms >= commits.at_ms
+            # So late, the thread's next turn would come after the next heartbeat is due.
+            or now_ms + self.backoff_ms > beats_ms
+            # The answer to the heartbeat comes first.
+            or (errand is commits and self.beats.is_out)
+        ):
             return False
-        if not sent_ms <= now_ms < self.until_ms or now_ms >= commits.at_ms:
-            return False
-        if errand is commits and beats.is_out:
-            return False  # The answer to the heartbeat comes first.
-        if now_ms + self.backoff_ms > beats.at_ms:
-            return False  # So late, the thread's next turn comes after the next heartbeat is due.
         errand.is_out = False
         errand.heard_ms = self.stepped_ms = now_ms
         if self.turn_at_ms <= now_ms:
@@ -110,5 +117,5 @@ class Pulse:
     def end(self) -> None:
         """Something else happens: what is known here alone is written down."""
         self.until_ms = LONG_AGO
-        if self.stepped_ms is not None:
+        if self.stepped_ms > LONG_AGO:
             self.write_down()

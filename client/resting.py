@@ -15,6 +15,7 @@ from functools import partial
 
 from attrs import define, field
 
+from client.calm import calm_until_ms, is_found_at_rest, is_regular
 from client.commits import is_all_committed
 from client.futures import Told
 from client.group import GroupClient
@@ -25,7 +26,6 @@ from client.outputs import RequestSent
 from client.partitions import BrokerNode
 from client.polling import PollLoop
 from client.pulse import Errand
-from client.states import MemberState
 from client.threads import HeartbeatTurns, Threads
 from client.timers import LONG_AGO, NEVER, Wait
 from coordinator.errors import ErrorCode
@@ -102,7 +102,7 @@ class Rest:
         """
         pulse = self.threads.pulse
         for errand in (pulse.beats, pulse.commits):
-            if pulse.leave(errand, now_ms):
+            if pulse.leave(errand, now_ms) is not None:
                 self.threads.clock.now_ms = now_ms
                 request, is_beat = errand.request, errand is pulse.beats
                 assert request is not None
@@ -210,15 +210,17 @@ class Rest:
         pulse.commits.start(self._said, self._commit_at_ms, every_ms)
         pulse.connection, pulse.ends_ms = self._connection, self._ends_ms
         pulse.turn_at_ms, pulse.backoff_ms = self._turn_at_ms, self._backoff_ms
-        pulse.until_ms = min(self._ends_ms, network.in_time_from(NEVER))
+        until_ms = min(self._ends_ms, network.in_time_from(NEVER))
+        # A commit that is not known yet is none that can leave by itself.
+        pulse.until_ms = until_ms if self._said is not None else min(until_ms, self._commit_at_ms)
 
     def _hear_in_pulse(
         self, connection: str, to: Request | None, now_ms: int, errand: Errand
     ) -> bool:
         """Take a good answer, if it is to what left by itself; whether it was."""
         pulse = self.threads.pulse
-        request = errand.request if to is None else to
-        if connection != pulse.connection or not pulse.hear(request, now_ms):
+        is_of_it = errand.request is not None if to is None else to is errand.request
+        if not is_of_it or connection != pulse.connection or not pulse.hear(errand, now_ms):
             return False
         self.threads.clock.now_ms = now_ms
         if errand is pulse.commits:
@@ -229,9 +231,8 @@ class Rest:
         """Know what has become of what left by itself, as if each had been a step here."""
         pulse, wait = self.threads.pulse, self.threads.application_wait
         beats, commits, stepped_ms = pulse.beats, pulse.commits, pulse.stepped_ms
-        assert stepped_ms is not None
         assert wait is not None
-        pulse.stepped_ms = None
+        pulse.stepped_ms = LONG_AGO
         wait.deadline_ms, self._turn_at_ms = pulse.wakes_ms, pulse.turn_at_ms
         if beats.sent_ms is not None:
             self._take_over_beats(beats, beats.sent_ms)
@@ -332,19 +333,13 @@ class Rest:
         If so, that is remembered, and until when it is so if nothing disturbs it.
         """
         self.write_down()
-        if wait is not self._wait and not self._is_found_at_rest():
+        if wait is not self._wait and not is_found_at_rest(self.threads, self.polling, self.group):
             return False
         membership, polling = self.group.membership, self.polling
         if self.threads.stalls or membership.rejoin_needed:
             return False
-        heartbeat, network = membership.heartbeat, polling.client.network
-        until_ms = min(
-            heartbeat.session_ends_ms,  # On these the heartbeat thread acts with its next turn.
-            heartbeat.poll_ends_ms,
-            network.in_time_from(now_ms),
-            polling.ends_ms,
-        )
-        if now_ms >= until_ms or network.channels.is_woken:
+        until_ms = calm_until_ms(polling, self.group, now_ms)
+        if now_ms >= until_ms or polling.client.network.channels.is_woken:
             return False  # As by a wakeup() that nobody has noticed yet.
         self.threads.calm_until_ms = until_ms
         self._take_note(wait)
@@ -365,13 +360,9 @@ class Rest:
             self._commit_at_ms = commits.auto_commit_timer.deadline_ms
         self._ends_ms = self._wait_ends_ms()
         self._patience_ms, self._backoff_ms = client.patience_ms, config.retry_backoff_ms
-        self._interval_ms, self._timeout_ms = (
-            config.heartbeat_interval_ms,
-            config.request_timeout_ms,
-        )
-        self._is_regular = config.retry_backoff_ms <= config.heartbeat_interval_ms < min(
-            config.request_timeout_ms, config.session_timeout_ms, config.max_poll_interval_ms
-        ) and (config.heartbeat_interval_ms <= self._patience_ms)
+        self._interval_ms = config.heartbeat_interval_ms
+        self._timeout_ms = config.request_timeout_ms
+        self._is_regular = is_regular(config, self._patience_ms)
         self._coordinator = membership.discovery.coordinator
         assert self._coordinator is not None
         self._connection = self._coordinator.connection
@@ -380,25 +371,6 @@ class Rest:
     def _wait_ends_ms(self) -> int:
         polling = self.polling
         return min(polling.client.metadata.expires_ms, polling.ends_ms)
-
-    def _is_found_at_rest(self) -> bool:
-        """Whether nothing is left to do in the wait under way."""
-        client, membership = self.polling.client, self.group.membership
-        coordinator, thread = membership.discovery.coordinator, membership.heartbeat_thread
-        return (
-            self.polling.is_at_rest
-            and membership.state is MemberState.STABLE
-            and not membership.is_rejoin_needed_or_pending
-            and not self.group.commits.interceptors  # They are the user's, and may do anything.
-            and not self.group.commits.has_news
-            and thread is not None
-            and thread.is_beating
-            and self.threads.has_only(thread.turns)
-            and coordinator is not None
-            and client.is_at_rest
-            and client.network.can_send(coordinator.connection)
-            and client.config.retry_backoff_ms > 0
-        )
 
     # --- what it does there -----------------------------------------------------------------------
 

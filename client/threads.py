@@ -109,7 +109,7 @@ class Threads:
     @property
     def next_wakeup_ms(self) -> int:
         """When somebody here wants to act if nothing comes before."""
-        if self.pulse.stepped_ms is not None:
+        if self.pulse.stepped_ms > LONG_AGO:
             return self.pulse.wakes_ms
         wait = self.application_wait
         at_ms = NEVER if wait is None else wait.deadline_ms

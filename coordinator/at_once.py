@@ -149,22 +149,21 @@ def _commit_again(
     known, member = shard.offsets.get(request.group_id or ""), _member_that_commits(shard, request)
     if known is None or member is None:
         return None
+    records, values = [], []
     for each in before.records:
-        value, found = each.value, topics.get(each.topic)
+        group_id, topic, partition, value = each.group_id, each.topic, each.partition, each.value
+        place, found = (topic, partition), topics.get(topic)
         if (
             value is None
-            or known.get((each.topic, each.partition)) is not value
+            or known.get(place) is not value
             or found is None
             or found.topic_id != value.topic_id
         ):
             return None
-    records = []
-    for each in before.records:
-        name, partition = each.topic, each.partition
-        stored = known[name, partition]
-        offset, epoch, topic_id = stored.committed_offset, stored.leader_epoch, stored.topic_id
-        known[name, partition] = value = position(offset, epoch, now_ms, topic_id)
-        records.append(record_of_position(each.group_id, name, partition, value))
+        value = position(value.committed_offset, value.leader_epoch, now_ms, value.topic_id)
+        values.append((place, value))
+        records.append(record_of_position(group_id, topic, partition, value))
+    known.update(values)
     session = _kept_session(shard, member, now_ms)
     return tuple.__new__(Committed, (shard.index, tuple(records), False, before.response, session))
 

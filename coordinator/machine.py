@@ -134,10 +134,10 @@ class GroupCoordinator:
 
     def beat_at_once(self, request: HeartbeatRequest, now_ms: int) -> Beaten | None:
         """Handle a plain heartbeat; None for any other. It comes to what `on_request` comes to."""
-        if not self.is_active or not request.group_id:
+        slot = self.slots.get(self.shard_of(request.group_id)) if request.group_id else None
+        if slot is None or slot.shard is None or not self.is_active:
             return None
-        shard = self._shard_for(request.group_id)
-        return beat_at_once(shard, request, now_ms) if type(shard) is Shard else None
+        return beat_at_once(slot.shard, request, now_ms)
 
     def commit_at_once(
         self, request: OffsetCommitRequest, now_ms: int, before: Committed | None = None

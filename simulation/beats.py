@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 _NONE = ErrorCode.NONE
 
 
+def _closed_fold() -> Fold:
+    """A fold in which nothing is counted."""
+    return Fold("", None, is_closed=True)
+
+
 @define(eq=False, repr=False)
 class Way:
     """The way of what one consumer repeats, as long as it is the same member of its group."""
@@ -46,10 +51,17 @@ class Way:
     set_by: int | None = field(default=None, init=False)
     #: The answer to it.
     response: Response | None = field(default=None, init=False)
-    #: Where it is counted.
-    fold: Fold | None = field(default=None, init=False)
+    #: Where it is counted, and among what else.
+    tally: Tally = field(factory=Tally, init=False)
+    fold: Fold = field(factory=_closed_fold, init=False)
     #: What is repeated.
     request: Request = field(kw_only=True)
+    #: Whether each answer is looked at, for quiet time or for a row of its own.
+    is_looked_at: bool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """See who wants to know of each."""
+        self.is_looked_at = self.host.seeks_quiet or not self.host.recorder.is_folding
 
     def is_of(self, message: Message) -> bool:
         """Whether a request like this goes this way."""
@@ -61,20 +73,23 @@ class Way:
 
     def leave(self, now_ms: int) -> bool:
         """Let it leave if it is due, and that alone; whether it did."""
-        pulse, errand, host = self.pulse, self.errand, self.host
-        if errand.request is not self.request or not pulse.leave(errand, now_ms):
+        errand, host = self.errand, self.host
+        if errand.request is not self.request:
+            return False
+        wakes_ms = self.pulse.leave(errand, now_ms)
+        if wakes_ms is None:
             return False
         self.sent_ms, self.set_by = now_ms, host.cause
         host.network.post(self.connection, arrive, self)
-        host.kernel.wake_at(pulse.wakes_ms, host)
+        host.kernel.wake_at(wakes_ms, host)
         return True
 
     def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:
         """What the coordinator makes of it, if it is plain: a good answer, and a session anew."""
         raise NotImplementedError
 
-    def tally(self, fold: Fold) -> Tally:
-        """What counts it."""
+    def count_in(self, fold: Fold) -> None:
+        """Let it be counted there from now on."""
         raise NotImplementedError
 
     def message(self) -> Message:
@@ -93,9 +108,9 @@ class BeatWay(Way):
         beaten = self.broker.beat_at_once(self.request, now_ms)
         return None if beaten is None or beaten[0].error_code is not _NONE else beaten
 
-    def tally(self, fold: Fold) -> Tally:
-        """What counts heartbeats."""
-        return fold.beats
+    def count_in(self, fold: Fold) -> None:
+        """Let it be counted among the heartbeats."""
+        self.fold, self.tally = fold, fold.beats
 
     def message(self) -> Message:
         """The last one like any other request."""
@@ -117,9 +132,9 @@ class CommitWay(Way):
         self.committed = again = self.broker.commit_again(self.request, self.committed, now_ms)
         return None if again is None else (again.response, again.session)
 
-    def tally(self, fold: Fold) -> Tally:
-        """What counts commits."""
-        return fold.commits
+    def count_in(self, fold: Fold) -> None:
+        """Let it be counted among the commits."""
+        self.fold, self.tally = fold, fold.commits
 
     def message(self) -> Message:
         """The last one like any other request."""
@@ -139,41 +154,38 @@ class CommitWay(Way):
 def arrive(way: Way) -> None:
     """A request has come to its broker."""
     connection, broker, host = way.connection, way.broker, way.host
-    now_ms = host.kernel.now_ms
-    taken = None
-    if host.network.is_free(connection, broker):
-        taken = way.taken(now_ms)
+    network, now_ms = host.network, host.kernel.now_ms
+    taken = way.taken(now_ms) if network.is_free(connection, broker) else None
     if taken is None:
-        host.network.come(way.message())
+        network.come(way.message())
         return
     way.response, (timer, due_ms) = taken
-    fold = way.fold
-    if fold is None or fold.is_closed:
-        fold = way.fold = host.recorder.fold(host.name, way.set_by)
-    broker.timers.set_one(timer, due_ms, fold, now_ms)
-    host.network.post_home(connection, come_home, way)
+    if way.fold.is_closed:
+        way.count_in(host.recorder.fold(host.name, way.set_by))
+    broker.timers.set_one(timer, due_ms, way.fold, now_ms)
+    network.post_home(connection, come_home, way)
 
 
 def come_home(way: Way) -> None:
     """The answer has come back to the consumer."""
-    connection, host, fold = way.connection, way.host, way.fold
+    connection, errand, tally = way.connection, way.errand, way.tally
+    now_ms = way.host.kernel.now_ms
     if (
-        host.seeks_quiet
+        way.is_looked_at
+        or not tally.count
+        or way.fold.is_closed
         or not connection.is_open
         or connection.link.is_silent_to_client
         or connection.kept_in
-        or fold is None
-        or fold.is_closed
-        or not (tally := way.tally(fold)).count
-        or not host.recorder.is_folding
-        or not way.pulse.hear(way.request, host.kernel.now_ms)
+        or errand.request is not way.request
+        or not way.pulse.hear(errand, now_ms)
     ):
         message = way.message()
         message.response, message.replied = way.response, None
-        host.network.bring_home(message)
+        way.host.network.bring_home(message)
         return
     tally.count += 1
-    tally.last_heard_ms = host.kernel.now_ms
+    tally.last_heard_ms = now_ms
 
 
 def beat_way(host: ConsumerHost, message: Message, known: BeatWay | None) -> BeatWay:

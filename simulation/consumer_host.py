@@ -215,10 +215,10 @@ class ConsumerHost(ConsumerBook):
         if machine is None or self.is_paused:
             return
         now_ms = self.kernel.now_ms
-        for way in (self._beat_way, self._commit_way):
-            if way is not None and way.leave(now_ms):
-                return
-        self._let(machine.on_time(now_ms))
+        is_beat = machine.pulse.beats.at_ms == now_ms
+        way = self._beat_way if is_beat else self._commit_way
+        if way is None or not way.leave(now_ms):
+            self._let(machine.on_time(now_ms))
 
     def hear(self, message: Message, response: object, replied: int | None) -> None:
         """An answer arrives."""

@@ -136,7 +136,7 @@ class Kernel:
         actions.setdefault(turn, action)
         if len(actions) == asked_for:
             raise ValueError(f"{Turn(*turn)} is taken already")
-        self._ahead.push(turn)
+        self._ahead.push((*turn, None, None))
 
     def carry(self, errand: _Errand) -> None:
         """Let something happen that is neither cancelled nor asked for twice: messages travel so.
@@ -188,17 +188,19 @@ class Kernel:
         return None
 
     def _is_meant(self, turn: tuple[Any, ...]) -> bool:
-        if len(turn) == _PLAIN:
-            return turn in self._actions
-        if turn[5] is not None:
+        errand, sleeper = turn[5:]
+        if errand is not None:
             return True
-        return turn[6].wakes is turn and turn[6].wakes_ms == turn[0]
+        if sleeper is None:
+            return turn[:_PLAIN] in self._actions
+        return sleeper.wakes is turn and sleeper.wakes_ms == turn[0]
 
     def _put_off(self, turn: tuple[Any, ...]) -> None:
         """If this was to be a turn in which somebody is woken, let it be so later."""
-        if len(turn) > _PLAIN and turn[6].wakes is turn:
-            turn[6].wakes = None
-            self.wake_at(turn[6].wakes_ms, turn[6])
+        sleeper = turn[6]
+        if sleeper is not None and sleeper.wakes is turn:
+            sleeper.wakes = None
+            self.wake_at(sleeper.wakes_ms, sleeper)
 
     def run(self, until_ms: int, alarms: Sized = ()) -> None:
         """Run all turns up to that time, or up to the first that leaves something in `alarms`."""
@@ -207,32 +209,38 @@ class Kernel:
     def _run(self, end: tuple[Any, ...], alarms: Sized) -> None:
         """Run all turns before that one."""
         ahead, actions, end_ms = self._ahead, self._actions, end[0]
-        near = ahead.near
+        near, turns = ahead.near, 0
         try:
-            while (near or ahead.come_near(end_ms)) and near[0] < end:
-                turn = heappop(near)
-                if len(turn) == _PLAIN:
-                    action = actions.pop(turn, None)
+            while near or ahead.come_near(end_ms):
+                turn = near[0]
+                at_ms = turn[0]
+                if at_ms >= end_ms and not turn < end:
+                    return
+                heappop(near)
+                errand, what = turn[5], turn[6]
+                if errand is not None:
+                    self.now_ms, self.current = at_ms, turn
+                    errand(what)
+                elif what is None:
+                    action = actions.pop(turn[:_PLAIN], None)
                     if action is None:
                         continue
-                    self.now_ms, self.current = turn[0], turn
+                    self.now_ms, self.current = at_ms, turn
                     action()
-                elif (errand := turn[5]) is not None:
-                    self.now_ms, self.current = turn[0], turn
-                    errand(turn[6])
-                elif (sleeper := turn[6]).wakes is not turn:
+                elif what.wakes is not turn:
                     continue
-                elif sleeper.wakes_ms != turn[0]:
+                elif what.wakes_ms != at_ms:
                     self._put_off(turn)
                     continue
                 else:
-                    self.now_ms, self.current = turn[0], turn
-                    sleeper.wake()
-                self.turns += 1
+                    self.now_ms, self.current = at_ms, turn
+                    what.wake()
+                turns += 1
                 if alarms:
                     return
         finally:  # a script may catch what its action raised, and let time go on
             self.current = None
+            self.turns += turns
 
     def play_aside(self, sleepers: Iterable[tuple[int, Sleeper]]) -> None:
         """Make up for what was not played: wake these, and run what they lead to, up to now.
@@ -252,7 +260,7 @@ class Kernel:
         self._ahead, self._actions = ahead, actions
         self.now_ms, self.current = now_ms, current
         for turn in rest:
-            if len(turn) > _PLAIN:
+            if turn[5] is not None or turn[6] is not None:
                 ahead.push(turn)
         for turn, action in aside.items():
             self.at(turn, action)

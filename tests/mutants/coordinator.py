@@ -484,7 +484,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         file="coordinator/at_once.py",
         inside="_commit_again",
-        line="or known.get((each.topic, each.partition)) is not value",
+        line="or known.get(place) is not value",
         faulty="",
         says="A commit that is sent again undoes what another has committed.",
     ),

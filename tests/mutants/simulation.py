@@ -181,8 +181,8 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/beats.py",
         inside="arrive",
-        line="if host.network.is_free(connection, broker):",
-        faulty="if True:",
+        line="way.taken(now_ms) if network.is_free(connection, broker) else None",
+        faulty="way.taken(now_ms)",
         says="A heartbeat of a consumer at rest gets through whatever stands in its way.",
     ),
     Fault(
@@ -195,8 +195,8 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     Fault(
         file="simulation/beats.py",
         inside="arrive",
-        line="if fold is None or fold.is_closed:",
-        faulty="if fold is None:",
+        line="if way.fold.is_closed:",
+        faulty="if not way.tally.count:",
         says="Heartbeats are counted in a row that is written already.",
     ),
     Fault(
@@ -243,13 +243,13 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/kernel.py",
-        line="elif (sleeper := turn[6]).wakes is not turn:",
-        faulty="elif not (sleeper := turn[6]):",
+        line="elif what.wakes is not turn:",
+        faulty="elif False:",
         says="Somebody who is to be left alone is woken.",
     ),
     Fault(
         file="simulation/kernel.py",
-        line="elif sleeper.wakes_ms != turn[0]:",
+        line="elif what.wakes_ms != at_ms:",
         faulty="elif False:",
         says="Somebody who was put off is woken when he was to be at first.",
     ),
