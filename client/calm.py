@@ -37,11 +37,12 @@ def is_regular(config: ConsumerConfig, patience_ms: int) -> bool:
 
 
 def calm_until_ms(polling: PollLoop, group: GroupClient, now_ms: int) -> int:
-    """Until when only heartbeats and commits can be due, if nothing comes."""
+    """Until when only heartbeats, commits and a look at metadata can be due, if nothing comes."""
     heartbeat, client = group.membership.heartbeat, polling.client
     return min(
         heartbeat.session_ends_ms,  # On these the heartbeat thread acts with its next turn.
         heartbeat.poll_ends_ms,
-        client.network.in_time_from(now_ms),
+        client.network.overdue_from(now_ms),
+        client.metadata.undecided_from_ms(now_ms),
         polling.ends_ms,
     )

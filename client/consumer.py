@@ -19,6 +19,7 @@ from client.connections import Link
 from client.following import Following
 from client.in_flight import ClientRequest
 from client.listeners import ConsumerInterceptor
+from client.messages import MetadataResponse
 from client.outputs import ApplicationEnded
 from client.resting import Rest
 from client.settings import ConsumerConfig
@@ -88,7 +89,8 @@ class Consumer:
 
         A host that knows which request it answers says so: `to` must then be that oldest one.
         """
-        if self._rest is not None and self._rest.hear(connection, reply, to, now_ms):
+        rest = self._rest
+        if rest is not None and rest.hear(connection, reply, to, now_ms):
             self.has_rested = True
             return self._taken() if self._told else ()
         self._leave_rest(now_ms)
@@ -102,7 +104,10 @@ class Consumer:
         if to is not None and oldest is not to:
             raise UnknownRequest(f"{oldest} is unanswered on {connection} before {to}")
         network.channels.arrive(connection, reply)
-        return self._settled()
+        told = self._settled()
+        if rest is not None and type(reply) is MetadataResponse:
+            rest.go_on(now_ms)
+        return told
 
     def on_disconnect(self, connection: str, now_ms: int) -> tuple[object, ...]:
         """The broker closes a connection."""

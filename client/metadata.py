@@ -21,7 +21,7 @@ from client.errors import (
 from client.messages import MetadataResponse, MetadataResponseTopic
 from client.partitions import BrokerNode, LeaderAndEpoch, TopicPartition
 from client.subscription import SubscriptionState
-from client.timers import LONG_AGO
+from client.timers import LONG_AGO, NEVER
 from coordinator.errors import ErrorCode
 from coordinator.protocol import ZERO_TOPIC_ID
 
@@ -97,6 +97,15 @@ class ConsumerMetadata:
         if not (self._needs_update or self._needs_new_topics):
             expires_ms = self.expires_ms - now_ms
         return max(expires_ms, self.time_to_allow_update_ms(now_ms))
+
+    def undecided_from_ms(self, now_ms: int) -> int:
+        """From when on somebody's wish, or a draw, decides when the view is refreshed."""
+        if self._needs_update or self._needs_new_topics:
+            return LONG_AGO
+        longest_ms = self.refresh_backoff.longest_ms
+        if max(now_ms, self.fresh_until_ms) - self.last_refresh_ms > longest_ms:
+            return NEVER  # It will expire, and no back-off can still hold that up.
+        return self.fresh_until_ms
 
     def current_leader(self, partition: TopicPartition) -> LeaderAndEpoch:
         """The leader, unless a newer epoch has been seen than the view knows of."""

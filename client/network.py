@@ -120,14 +120,33 @@ class NetworkClient:
             or self._metadata_attempt_start_ms is not None
         )
 
-    def in_time_from(self, by_ms: int) -> int:
-        """A time before which no request in flight is overdue, and no refresh of metadata due.
+    def overdue_from(self, by_ms: int) -> int:
+        """A time before which no request in flight is overdue.
 
         Requests are looked at anew if the time that is known for them is not later than `by_ms`.
         """
         if by_ms >= self._overdue_from_ms:
             self._look_at_overdue()
-        return min(self._overdue_from_ms, self.metadata.fresh_until_ms)
+        return self._overdue_from_ms
+
+    @property
+    def refresh_at_ms(self) -> int:
+        """When metadata is asked for once the view expires; never while an answer is awaited."""
+        return NEVER if self._metadata_in_progress is not None else self.metadata.expires_ms
+
+    @property
+    def can_refresh(self) -> bool:
+        """Whether somebody can be asked for metadata at once, and nothing else comes of it."""
+        config = self.config
+        patience_ms = config.metadata_recovery_rebootstrap_trigger_ms
+        if config.rebootstraps and patience_ms < config.request_timeout_ms:
+            return False
+        return any(self.can_send(node.connection) for node in self.metadata.nodes)
+
+    def refresh(self, now_ms: int) -> None:
+        """Ask for metadata, which is due."""
+        self._maybe_update_metadata(now_ms)
+        self.channels.receive()  # The pass that put it on the wire finds nothing there.
 
     @property
     def in_time_until_ms(self) -> int:

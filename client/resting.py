@@ -1,36 +1,30 @@
 """A consumer at rest: its application waits in a poll that has found all in order.
 
 A heartbeat or an automatic commit that falls due then, and the good answer to one, move a few
-deadlines and nothing else. An answer to a fetch moves positions, is handed out if it has records,
-and the broker is asked again; if the application handles records at once, its next poll then waits
-as this one did. Kafka's two loops come to that by several passes over the network; here it is
-written down at once. Wherever anything else is due, or has come, the passes are made.
+deadlines and nothing else; so does the sending of a look at metadata, if not its answer. An answer
+to a fetch moves positions, is handed out if it has records, and the broker is asked again; if the
+application handles records at once, its next poll then waits as this one did. Kafka's two loops
+come to that by several passes over the network; here it is written down at once. Wherever anything
+else is due, or has come, the passes are made.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import suppress
-from functools import partial
 
-from attrs import define, field
+from attrs import define
 
-from client.calm import calm_until_ms, is_found_at_rest, is_regular
 from client.commits import is_all_committed
 from client.futures import Told
-from client.group import GroupClient
 from client.in_flight import ClientRequest
 from client.messages import FetchResponse
 from client.network import MAX_IN_FLIGHT_PER_CONNECTION
 from client.outputs import RequestSent
-from client.partitions import BrokerNode
-from client.polling import PollLoop
 from client.pulse import Errand
-from client.threads import HeartbeatTurns, Threads
+from client.rest_notes import RestNotes
 from client.timers import LONG_AGO, NEVER, Wait
 from coordinator.errors import ErrorCode
 from coordinator.protocol import (
-    HeartbeatRequest,
     HeartbeatResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -38,10 +32,12 @@ from coordinator.protocol import (
 )
 
 _NONE = ErrorCode.NONE
+#: What may be due: a heartbeat, a commit, a look at metadata.
+_A_BEAT, _A_COMMIT, _A_REFRESH = (True, False, False), (False, True, False), (False, False, True)
 
 
 @define(eq=False, repr=False)
-class Rest:
+class Rest(RestNotes):
     """What a member of a group does while its poll is at rest.
 
     Most steps are heartbeats and their answers. What they change is kept here, and written down
@@ -49,54 +45,12 @@ class Rest:
     long as nothing else comes, they are the threads' `Pulse`, and not even known here.
     """
 
-    threads: Threads
-    polling: PollLoop
-    group: GroupClient
-    #: The wait in which the consumer was found to be at rest; whatever disturbs it ends this wait.
-    _wait: Wait | None = field(default=None, init=False)
-    #: The turns of the heartbeat thread, as found.
-    _turns: HeartbeatTurns | None = field(default=None, init=False)
-    #: What was sent last at rest and is not answered: a heartbeat that nobody else knows of yet,
-    #: one that is in flight like any request, and a commit.
-    _beat: HeartbeatRequest | None = field(default=None, init=False)
-    _sent_beat: ClientRequest | None = field(default=None, init=False)
-    #: The last heartbeat that was answered: the next may say the same, its number is free again.
-    _answered_beat: HeartbeatRequest | None = field(default=None, init=False)
-    _commit: ClientRequest | None = field(default=None, init=False)
-    #: What the last commit said, as long as the positions are the same: the next says it again.
-    _said: OffsetCommitRequest | None = field(default=None, init=False)
-    #: The coordinator, and what is in flight to it.
-    _coordinator: BrokerNode | None = field(default=None, init=False)
-    _connection: str = field(default="", init=False)
-    _in_flight: deque[ClientRequest] = field(factory=deque, init=False)
-    #: When a heartbeat is due, a commit, and the next turn of the heartbeat thread; when the wait
-    #: ends at the latest, whatever comes.
-    _beat_at_ms: int = field(default=NEVER, init=False)
-    _commit_at_ms: int = field(default=NEVER, init=False)
-    _turn_at_ms: int = field(default=NEVER, init=False)
-    _ends_ms: int = field(default=NEVER, init=False)
-    #: How long a wait is if nothing is due, with something in flight and without; how long it is
-    #: between two heartbeats, and how long one may take.
-    _patience_ms: int = field(default=0, init=False)
-    _backoff_ms: int = field(default=0, init=False)
-    _interval_ms: int = field(default=0, init=False)
-    _timeout_ms: int = field(default=0, init=False)
-    #: Whether each heartbeat is over before the next is due, and nothing else is by then.
-    _is_regular: bool = field(default=False, init=False)
-    #: How many steps are not written down, when the last was made, a heartbeat sent and answered.
-    steps: int = field(default=0, init=False)
-    _stepped_ms: int = field(default=0, init=False)
-    _beat_sent_ms: int | None = field(default=None, init=False)
-    _beat_heard_ms: int | None = field(default=None, init=False)
-    #: Whether one of them looked round.
-    _has_looked: bool = field(default=False, init=False)
-
     def __attrs_post_init__(self) -> None:
         """Be there when a pulse ends."""
         self.threads.pulse.write_down = self._take_over_pulse
 
     def look(self, now_ms: int) -> tuple[object, ...] | None:
-        """Do what is due now, if it is a heartbeat or a commit at most; None if it was more.
+        """Do the one thing that is due now, if it is of those done at rest; None if it is not.
 
         What is returned comes after all that was told through `Consumer.tell`.
         """
@@ -114,18 +68,24 @@ class Rest:
             return None
         if now_ms >= self.threads.calm_until_ms and not self._is_calm(wait, now_ms):
             return None
-        is_beat_due = self._beat_at_ms <= now_ms
-        told: tuple[object, ...] = ()
-        if self._commit_at_ms <= now_ms:
-            if is_beat_due or not self._can_commit():
-                return None
-            self._send_commit(now_ms)
-        elif is_beat_due:
-            if self._turn_at_ms > now_ms or not self._can_beat():
-                return None  # It leaves with a turn of the heartbeat thread, after a pass.
-            told = (self._send_beat(now_ms),)
-        self._wait_on(wait, now_ms)
+        told = self._do_due(now_ms)
+        if told is not None:
+            self._wait_on(wait, now_ms)
+            self._start_pulse(wait)
         return told
+
+    def _do_due(self, now_ms: int) -> tuple[object, ...] | None:
+        """Do the one thing that is due, or nothing; None if it is more, or cannot be done here."""
+        due = self._beat_at_ms <= now_ms, self._commit_at_ms <= now_ms, self._ends_ms <= now_ms
+        if due == _A_BEAT and self._turn_at_ms <= now_ms and self._can_beat():
+            return (self._send_beat(now_ms),)  # Else it leaves with a turn of its thread.
+        if due == _A_COMMIT and self._can_commit():
+            self._send_commit(now_ms)
+        elif due == _A_REFRESH and self.polling.client.network.can_refresh:
+            self._refresh(now_ms)
+        elif any(due):
+            return None
+        return ()
 
     def hear(self, connection: str, reply: object, to: Request | None, now_ms: int) -> bool:
         """Take an answer, if it is the good one to what was sent at rest; whether it was."""
@@ -162,36 +122,13 @@ class Rest:
                 self._start_pulse(wait)
         return is_taken
 
-    def write_down(self) -> None:
-        """Leave everything as the passes would have left it that were not made."""
-        self.threads.pulse.end()
-        steps = self.steps
-        if not steps:
-            return
-        self.steps = 0
-        client, threads, turns = self.polling.client, self.threads, self._turns
-        heartbeat = self.group.membership.heartbeat
-        assert turns is not None
-        client.passes += steps
-        if self._turn_at_ms != turns.deadline_ms or turns.is_notified:
-            threads.take_turn(turns, self._turn_at_ms)
-        sent_ms, heard_ms = self._beat_sent_ms, self._beat_heard_ms
-        self._beat_sent_ms = self._beat_heard_ms = None
-        if heard_ms is not None and sent_ms is not None and heard_ms < sent_ms:
-            heartbeat.received(heard_ms)  # That was the answer to the one before.
-            heard_ms = None
-        if sent_ms is not None:
-            heartbeat.sent(sent_ms)
-        if heard_ms is not None:
-            heartbeat.received(heard_ms)
-        heartbeat.polled(self._stepped_ms)
-        self.group.commits.auto_commit_timer.update(self._stepped_ms)
-        if self._has_looked:
-            self._has_looked = False
-            self.polling.note_look(self._stepped_ms)
-        self._put_beat_in_flight()
-
     # --- the pulse --------------------------------------------------------------------------------
+
+    def go_on(self, now_ms: int) -> None:
+        """Let leave by itself what did before, after an answer that shows the cluster as it was."""
+        wait = self.threads.application_wait
+        if wait is not None and self._is_calm(wait, now_ms):
+            self._start_pulse(wait)
 
     def _start_pulse(self, wait: Wait) -> None:
         """Let heartbeats and commits leave by themselves, if they are regular and all there is."""
@@ -210,7 +147,7 @@ class Rest:
         pulse.commits.start(self._said, self._commit_at_ms, every_ms)
         pulse.connection, pulse.ends_ms = self._connection, self._ends_ms
         pulse.turn_at_ms, pulse.backoff_ms = self._turn_at_ms, self._backoff_ms
-        until_ms = min(self._ends_ms, network.in_time_from(NEVER))
+        until_ms = min(self._ends_ms, network.overdue_from(NEVER))
         # A commit that is not known yet is none that can leave by itself.
         pulse.until_ms = until_ms if self._said is not None else min(until_ms, self._commit_at_ms)
 
@@ -325,53 +262,6 @@ class Rest:
         self._has_looked = True  # After records, the next poll does: it waits on in this one.
         return True
 
-    # --- whether it is at rest --------------------------------------------------------------------
-
-    def _is_calm(self, wait: Wait, now_ms: int) -> bool:
-        """Whether it is at rest in this wait, and only heartbeats and commits can be due.
-
-        If so, that is remembered, and until when it is so if nothing disturbs it.
-        """
-        self.write_down()
-        if wait is not self._wait and not is_found_at_rest(self.threads, self.polling, self.group):
-            return False
-        membership, polling = self.group.membership, self.polling
-        if self.threads.stalls or membership.rejoin_needed:
-            return False
-        until_ms = calm_until_ms(polling, self.group, now_ms)
-        if now_ms >= until_ms or polling.client.network.channels.is_woken:
-            return False  # As by a wakeup() that nobody has noticed yet.
-        self.threads.calm_until_ms = until_ms
-        self._take_note(wait)
-        return True
-
-    def _take_note(self, wait: Wait) -> None:
-        """Look at all that only steps at rest can change from now on."""
-        membership, commits, client = self.group.membership, self.group.commits, self.polling.client
-        thread, config = membership.heartbeat_thread, membership.config
-        assert thread is not None
-        assert thread.turns is not None
-        self._wait, self._turns = wait, thread.turns
-        self._answered_beat = self._said = None  # They may have been another member's.
-        self._turn_at_ms = LONG_AGO if thread.turns.is_notified else thread.turns.deadline_ms
-        self._beat_at_ms = membership.heartbeat.beat_at_ms
-        self._commit_at_ms = NEVER
-        if config.enable_auto_commit:
-            self._commit_at_ms = commits.auto_commit_timer.deadline_ms
-        self._ends_ms = self._wait_ends_ms()
-        self._patience_ms, self._backoff_ms = client.patience_ms, config.retry_backoff_ms
-        self._interval_ms = config.heartbeat_interval_ms
-        self._timeout_ms = config.request_timeout_ms
-        self._is_regular = is_regular(config, self._patience_ms)
-        self._coordinator = membership.discovery.coordinator
-        assert self._coordinator is not None
-        self._connection = self._coordinator.connection
-        self._in_flight = client.network.queue_to(self._connection)
-
-    def _wait_ends_ms(self) -> int:
-        polling = self.polling
-        return min(polling.client.metadata.expires_ms, polling.ends_ms)
-
     # --- what it does there -----------------------------------------------------------------------
 
     def _can_beat(self) -> bool:
@@ -390,21 +280,6 @@ class Rest:
         threads.expect_by(now_ms + self._timeout_ms + 1)
         # A tuple with names, without the call of its class.
         return tuple.__new__(RequestSent, (now_ms, self._connection, beat, True, False))
-
-    def _put_beat_in_flight(self) -> None:
-        """Let the last heartbeat, if it is not answered, be in flight like any request."""
-        beat, coordinator = self._beat, self._coordinator
-        if beat is None:
-            return
-        assert coordinator is not None
-        membership = self.group.membership
-        thread = membership.heartbeat_thread
-        assert thread is not None
-        sent_ms, timeout_ms = self._beat_at_ms - self._interval_ms, self._timeout_ms
-        on_reply = partial(thread.hear, membership.generation)
-        sent = ClientRequest(coordinator, beat, sent_ms, timeout_ms, on_reply, thread.lose, sent_ms)
-        self.polling.client.network.put_in_flight(sent)
-        self._beat, self._sent_beat = None, sent
 
     def _can_commit(self) -> bool:
         """Whether a commit has something to say, and can be sent."""
@@ -439,28 +314,18 @@ class Rest:
         self._said = commit.request
         return commit
 
+    def _refresh(self, now_ms: int) -> None:
+        """Look at metadata, which no poll that ends is in the way of: that would not be calm."""
+        self.threads.clock.now_ms = now_ms
+        self.polling.client.network.refresh(now_ms)
+        self.threads.expect_by(now_ms + self._timeout_ms + 1)
+        self._ends_ms = self._wait_ends_ms()
+
     def _send(self, request: ClientRequest, now_ms: int) -> None:
         network, threads = self.polling.client.network, self.threads
         network.send(request, now_ms)
         network.channels.receive()  # The pass that put it on the wire finds nothing there.
         threads.expect_by(now_ms + request.timeout_ms + 1)
-
-    def _wait_on(self, wait: Wait, now_ms: int) -> None:
-        """Go on waiting as after a pass and a look round that find nothing more to do."""
-        self.steps += 1
-        self._stepped_ms = self.threads.clock.now_ms = now_ms
-        if self._turn_at_ms <= now_ms:
-            self._turn_at_ms = now_ms + self._backoff_ms
-        until_ms = now_ms + self._patience_ms
-        if self._beat is None and self.polling.client.network.in_flight_count == 0:
-            until_ms = min(until_ms, now_ms + self._backoff_ms)
-        if self._beat_at_ms < until_ms:
-            until_ms = self._beat_at_ms
-        if self._commit_at_ms < until_ms:
-            until_ms = self._commit_at_ms
-        if self._ends_ms < until_ms:
-            until_ms = self._ends_ms
-        wait.deadline_ms = until_ms
 
 
 def _run(told: Told) -> None:

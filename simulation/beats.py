@@ -74,7 +74,7 @@ class Way:
     def leave(self, now_ms: int) -> bool:
         """Let it leave if it is due, and that alone; whether it did."""
         errand, host = self.errand, self.host
-        if errand.request is not self.request:
+        if errand.request is not self.request or not self.connection.is_open:
             return False
         wakes_ms = self.pulse.leave(errand, now_ms)
         if wakes_ms is None:
