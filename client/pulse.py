@@ -89,23 +89,22 @@ class Pulse:
         errand.is_out = True
         errand.sent_ms = self.stepped_ms = now_ms
         errand.at_ms = wakes_ms = now_ms + errand.interval_ms
-        if self.turn_at_ms <= now_ms:
-            self.turn_at_ms = now_ms + self.backoff_ms
+        if errand is not commits or self.turn_at_ms <= now_ms:
+            self.turn_at_ms = now_ms + self.backoff_ms  # A heartbeat leaves in such a turn.
         if other_ms < wakes_ms:  # `min`, without the call.
             wakes_ms = other_ms
         return min(self.ends_ms, wakes_ms)
 
     def hear(self, errand: Errand, now_ms: int) -> bool:
         """Take the good answer to what was sent last of this, if it is on its way; whether so."""
-        commits, beats_ms = self.commits, self.beats.at_ms
+        beats, commits = self.beats, self.commits
         if (
             not errand.is_out
             or not self.stepped_ms <= now_ms < self.until_ms
+            or now_ms >= beats.at_ms
             or now_ms >= commits.at_ms
-            # So late, the thread's next turn would come after the next heartbeat is due.
-            or now_ms + self.backoff_ms > beats_ms
             # The answer to the heartbeat comes first.
-            or (errand is commits and self.beats.is_out)
+            or (errand is commits and beats.is_out)
         ):
             return False
         errand.is_out = False

@@ -77,8 +77,9 @@ class Rest(RestNotes):
     def _do_due(self, now_ms: int) -> tuple[object, ...] | None:
         """Do the one thing that is due, or nothing; None if it is more, or cannot be done here."""
         due = self._beat_at_ms <= now_ms, self._commit_at_ms <= now_ms, self._ends_ms <= now_ms
-        if due == _A_BEAT and self._turn_at_ms <= now_ms and self._can_beat():
-            return (self._send_beat(now_ms),)  # Else it leaves with a turn of its thread.
+        if due == _A_BEAT and self._can_beat():
+            self._turn_at_ms = now_ms  # If that was later, the poll that finds it due sees to it.
+            return (self._send_beat(now_ms),)
         if due == _A_COMMIT and self._can_commit():
             self._send_commit(now_ms)
         elif due == _A_REFRESH and self.polling.client.network.can_refresh:
@@ -138,7 +139,6 @@ class Rest(RestNotes):
             or not self._is_regular
             or self._in_flight
             or network.in_flight_count == 0  # Then the wait is cut into back-offs.
-            or self._turn_at_ms > self._beat_at_ms
             or wait.deadline_ms != min(self._beat_at_ms, self._commit_at_ms, self._ends_ms)
         ):
             return

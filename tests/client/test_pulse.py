@@ -76,11 +76,20 @@ def test_an_answer_is_taken_once():
     assert not pulse.hear(pulse.beats, 6_003)
 
 
-def test_an_answer_that_comes_shortly_before_the_next_heartbeat_is_left_to_the_long_way():
+def test_a_heartbeat_leaves_though_its_thread_would_look_round_a_little_later():
+    pulse = a_beating().consumer.pulse
+    leaves(pulse, 6_000)
+    pulse.hear(pulse.beats, 8_999)  # The heartbeat thread looks round 100 ms later.
+
+    assert leaves(pulse, 9_000) is not None
+    assert pulse.turn_at_ms == 9_000 + 100
+
+
+def test_no_answer_is_heard_when_a_heartbeat_is_due():
     pulse = a_beating().consumer.pulse
     leaves(pulse, 6_000)
 
-    assert not pulse.hear(pulse.beats, 8_901)  # The heartbeat thread looks round each 100 ms.
+    assert not pulse.hear(pulse.beats, 9_000)
 
 
 def test_what_a_pulse_did_is_known_to_whoever_looks():
