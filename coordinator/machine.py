@@ -143,10 +143,10 @@ class GroupCoordinator:
         self, request: OffsetCommitRequest, now_ms: int, before: Committed | None = None
     ) -> Committed | None:
         """Handle a plain commit and its log's word; None for any other, and for no repetition."""
-        topics, shard = self.view.topics, self._shard_for(request.group_id or "")
-        if not self.is_active or topics is None or type(shard) is not Shard:
+        topics, slot = self.view.topics, self.slots.get(self.shard_of(request.group_id or ""))
+        if topics is None or slot is None or slot.shard is None or not self.is_active:
             return None
-        committed = commit_at_once(shard, request, topics, now_ms, before)
+        committed = commit_at_once(slot.shard, request, topics, now_ms, before)
         if committed is not None:
             self.next_write_id += 1
         return committed

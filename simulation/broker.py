@@ -259,23 +259,25 @@ class Broker:
         """Take a commit that says nothing new, as what came of it `before` shows; else None."""
         if self._version != self.cluster.version:
             self._show_cluster()
-        is_known = before is not None or self.is_committed(request)
-        if not is_known or not self._writes_at_once(request.group_id, now_ms):
+        if before is None and not self.is_committed(request):
+            return None
+        shard = self.machine.shard_of(request.group_id or "")
+        if self.trouble.of(shard) or self.is_writing(shard, now_ms):
             return None
         committed = self.machine.commit_at_once(request, now_ms, before)
         if committed is not None:
-            self._log_of(committed.shard).repeat(committed.records)
+            self.logs[shard].repeat(committed.records)
         return committed
 
     def _writes_at_once(self, group: str | None, now_ms: int) -> bool:
         """Whether what is written of a group now is in the log at once."""
-        shard, trouble = self.machine.shard_of(group or ""), self.trouble
-        is_troubled = shard in trouble.failing or shard in trouble.slow_ms
-        return not is_troubled and not self.is_writing(shard, now_ms)
+        shard = self.machine.shard_of(group or "")
+        return not (self.trouble.of(shard) or self.is_writing(shard, now_ms))
 
     def is_writing(self, shard: int, now_ms: int) -> bool:
         """Whether something is on its way into a log; answers wait for it."""
-        return bool(self._queued.get(shard)) or self._log_free_ms.get(shard, 0) > now_ms
+        free_ms = self._log_free_ms.get(shard)
+        return free_ms is not None and (free_ms > now_ms or bool(self._queued.get(shard)))
 
     def _fetch(self, request: FetchRequest, message: Message) -> None:
         answer = self.data.open_fetch(request)

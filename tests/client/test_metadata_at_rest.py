@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from client.messages import MetadataRequest
@@ -32,7 +34,7 @@ def kinds_sent(talk: Talk, at_ms: int) -> list[type]:
 
 def a_watching(**settings: object) -> Talk:
     """A member at rest that has beaten up to two seconds before its view expires."""
-    talk = a_beating(**AGE, **settings)
+    talk: Talk = a_beating(**AGE, **settings)
     beats_until(talk, *range(6_000, expires_ms(talk), 3_000))
     return talk
 
@@ -137,7 +139,7 @@ def test_a_commit_is_not_said_again_behind_one_by_hand():
     assert not is_to_be_said
 
 
-def what_is_told(settings: dict[str, object], held: set[str]) -> list[str]:
+def what_is_told(settings: Mapping[str, object], held: set[str]) -> list[str]:
     talk = Talk(settings=settings, committed={"t-0": 0, "t-1": 0}).joins()
     talk.held |= held
     talk.poll(60_000)
