@@ -32,6 +32,7 @@ from coordinator.records import (
     record_of_position,
 )
 from coordinator.shard import Shard
+from coordinator.standing import Standing
 from coordinator.states import COMMIT_ANSWERS, COMMIT_KEEPS_SESSION, NOBODY_THERE
 from coordinator.timers import SetTimer
 
@@ -67,7 +68,7 @@ class Beaten(NamedTuple):
 
 def beat_at_once(shard: Shard, request: HeartbeatRequest, now_ms: int) -> Beaten | None:
     """Answer a member's heartbeat; None if it is not a plain one."""
-    group = shard.groups.get(request.group_id or "")
+    group = shard.groups.get(request.group_id) if request.group_id else None
     if group is None or shard.waiting.writes:
         return None
     member_id, instance_id = request.member_id, request.group_instance_id
@@ -88,15 +89,11 @@ def commit_at_once(
     request: OffsetCommitRequest,
     topics: Mapping[str, Topic],
     now_ms: int,
-    before: Committed | None = None,
 ) -> Committed | None:
     """Take a member's commit of positions in these topics; None if it is not a plain one.
 
-    The caller's log must take what is committed at once: nothing here can be taken back. Who sends
-    the same request again says what came of it `before`; None then, too, if now it would be news.
+    The caller's log must take what is committed at once: nothing here can be taken back.
     """
-    if before is not None:
-        return _commit_again(shard, request, before, topics, now_ms)
     group_id = request.group_id or ""
     known, member = shard.offsets.get(group_id), _member_that_commits(shard, request)
     if (
@@ -138,34 +135,23 @@ def commit_at_once(
     return tuple.__new__(Committed, (shard.index, tuple(records), is_news, response, session))
 
 
-def _commit_again(
-    shard: Shard,
-    request: OffsetCommitRequest,
-    before: Committed,
-    topics: Mapping[str, Topic],
-    now_ms: int,
-) -> Committed | None:
-    """Take it once more, as long as nobody else has committed and nothing was forgotten since."""
-    known, member = shard.offsets.get(request.group_id or ""), _member_that_commits(shard, request)
-    if known is None or member is None:
+def commit_again(
+    shard: Shard, standing: Standing, topics: Mapping[str, Topic], now_ms: int
+) -> SetTimer | None:
+    """Take once more a commit that stands; the member's session anew.
+
+    None if anybody else has committed, or anything was forgotten or deleted since.
+    """
+    member = _member_that_commits(shard, standing.request)
+    if member is None:
         return None
-    records, values = [], []
-    for each in before.records:
-        group_id, topic, partition, value = each.group_id, each.topic, each.partition, each.value
-        place, found = (topic, partition), topics.get(topic)
-        if (
-            value is None
-            or known.get(place) is not value
-            or found is None
-            or found.topic_id != value.topic_id
-        ):
+    if standing.kept_in is not shard or standing.topics is not topics:
+        if not shard.still_has(standing, topics):
             return None
-        value = position(value.committed_offset, value.leader_epoch, now_ms, value.topic_id)
-        values.append((place, value))
-        records.append(record_of_position(group_id, topic, partition, value))
-    known.update(values)
-    session = _kept_session(shard, member, now_ms)
-    return tuple.__new__(Committed, (shard.index, tuple(records), False, before.response, session))
+        standing.at_ms = now_ms
+        shard.keep(standing, topics)
+    standing.at_ms = now_ms
+    return _kept_session(shard, member, now_ms)
 
 
 def _member_that_commits(shard: Shard, request: OffsetCommitRequest) -> Member | None:

@@ -13,7 +13,7 @@ from typing import ClassVar
 from attrs import define, evolve, field
 
 from coordinator import admin, expiry, offsets
-from coordinator.at_once import Beaten, Committed, beat_at_once, commit_at_once
+from coordinator.at_once import Beaten, Committed, beat_at_once, commit_again, commit_at_once
 from coordinator.cluster import ClusterView, Topic
 from coordinator.config import GroupConfig
 from coordinator.errors import ErrorCode, InternalFault, OutOfTurn
@@ -49,7 +49,6 @@ from coordinator.protocol import (
     OffsetCommitRequest,
     OffsetDeleteRequest,
     OffsetFetchRequest,
-    OffsetFetchResponse,
     Request,
     Response,
     SyncGroupRequest,
@@ -62,16 +61,11 @@ from coordinator.refusals import (
 )
 from coordinator.settling import answer_fault, fail, fire, on_loaded, on_unloaded, settle
 from coordinator.shard import Shard, ShardSlot, ShardStatus
+from coordinator.standing import Standing
 from coordinator.step import Step, reply_to
 from coordinator.sync import sync_group
-from coordinator.timers import ExpiryTimer, Timer, WriteTimer
+from coordinator.timers import ExpiryTimer, SetTimer, Timer, WriteTimer
 from coordinator.writes import Operation, Postponement
-
-
-def _fetch_stable(shard: Shard, request: OffsetFetchRequest, _step: Step) -> OffsetFetchResponse:
-    """A fetch that waits for earlier writes sees what they wrote."""
-    return offsets.fetch(shard, request, committed=False)
-
 
 #: Who handles what, inside a shard. A response that a handler returns is the operation's result:
 #: it leaves when all earlier writes of the shard are committed, even if it wrote nothing itself.
@@ -83,7 +77,7 @@ HANDLERS: Mapping[type[Request], Callable[..., Response | None]] = {
     HeartbeatRequest: heartbeat,
     LeaveGroupRequest: leave_group,
     OffsetCommitRequest: offsets.commit_offsets,
-    OffsetFetchRequest: _fetch_stable,
+    OffsetFetchRequest: offsets.fetch_stable,
     OffsetDeleteRequest: offsets.delete_offsets,
     DeleteGroupsRequest: admin.delete_groups,
 }
@@ -134,32 +128,34 @@ class GroupCoordinator:
 
     def beat_at_once(self, request: HeartbeatRequest, now_ms: int) -> Beaten | None:
         """Handle a plain heartbeat; None for any other. It comes to what `on_request` comes to."""
-        slot = self.slots.get(self.shard_of(request.group_id)) if request.group_id else None
-        if slot is None or slot.shard is None or not self.is_active:
-            return None
-        return beat_at_once(slot.shard, request, now_ms)
+        shard = self._shard_at_once(request.group_id)
+        return None if shard is None else beat_at_once(shard, request, now_ms)
 
-    def commit_at_once(
-        self, request: OffsetCommitRequest, now_ms: int, before: Committed | None = None
-    ) -> Committed | None:
-        """Handle a plain commit and its log's word; None for any other, and for no repetition."""
-        topics, slot = self.view.topics, self.slots.get(self.shard_of(request.group_id or ""))
-        if topics is None or slot is None or slot.shard is None or not self.is_active:
+    def commit_at_once(self, request: OffsetCommitRequest, now_ms: int) -> Committed | None:
+        """Handle a plain commit and its log's word; None for any other."""
+        shard, topics = self._shard_at_once(request.group_id), self.view.topics
+        if shard is None or topics is None:
             return None
-        committed = commit_at_once(slot.shard, request, topics, now_ms, before)
-        if committed is not None:
-            self.next_write_id += 1
+        committed = commit_at_once(shard, request, topics, now_ms)
+        self.next_write_id += committed is not None
         return committed
+
+    def commit_again(self, standing: Standing, now_ms: int) -> SetTimer | None:
+        """Handle a commit that stands once more, and its log's word; None if it is news now."""
+        shard, topics = self._shard_at_once(standing.request.group_id), self.view.topics
+        if shard is None or topics is None:
+            return None
+        session = commit_again(shard, standing, topics, now_ms)
+        self.next_write_id += session is not None
+        return session
 
     def on_timer(self, timer: Timer, now_ms: int) -> Outcome:
         """Act on a timer that is due. One that is not set any more, or not yet due, is ignored."""
         of_shard = timer.shard if isinstance(timer, ExpiryTimer | WriteTimer) else None
         slot = self.slots.get(self.shard_of(timer.group_id) if of_shard is None else of_shard)  # type: ignore[union-attr]
-        if slot is None or slot.shard is None:
-            return NOTHING
-        shard = slot.shard
-        armed = shard.timers.get(timer)
-        if armed is None or armed.at_ms > now_ms:
+        shard = None if slot is None else slot.shard
+        armed = None if shard is None else shard.timers.get(timer)
+        if shard is None or armed is None or armed.at_ms > now_ms:
             return NOTHING
         del shard.timers[timer]
         step = Step(shard, now_ms)
@@ -289,8 +285,7 @@ class GroupCoordinator:
         twin.gathers = {number: gather.copy() for number, gather in self.gathers.items()}
         twin.parts = dict(self.parts)
         twin.next_gather_id, twin.next_part_id = self.next_gather_id, self.next_part_id
-        twin.void_writes = set(self.void_writes)
-        twin.next_write_id = self.next_write_id
+        twin.void_writes, twin.next_write_id = set(self.void_writes), self.next_write_id
         return twin
 
     def snapshot(self) -> tuple[object, ...]:
@@ -479,6 +474,11 @@ class GroupCoordinator:
         if slot is None or slot.status is ShardStatus.FAILED:
             return ErrorCode.NOT_COORDINATOR
         return slot.shard or ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    def _shard_at_once(self, group_id: str | None) -> Shard | None:
+        """The shard that holds a group, if it can be asked."""
+        slot = self.slots.get(self.shard_of(group_id or ""))
+        return None if slot is None or not self.is_active else slot.shard
 
     def _active_shards(self) -> list[Shard]:
         slots = (self.slots[index] for index in sorted(self.slots))

@@ -178,6 +178,11 @@ def fetch(shard: Shard, request: OffsetFetchRequest, *, committed: bool) -> Offs
     return OffsetFetchResponse(groups=(fetch_offsets(shard, group, committed=committed),))
 
 
+def fetch_stable(shard: Shard, request: OffsetFetchRequest, _step: Step) -> OffsetFetchResponse:
+    """A fetch that waits for earlier writes sees what they wrote."""
+    return fetch(shard, request, committed=False)
+
+
 def fetch_offsets(
     shard: Shard, group: OffsetFetchRequestGroup, *, committed: bool
 ) -> OffsetFetchResponseGroup:

@@ -6,16 +6,18 @@ group's own state moves first and is written after, as in Kafka.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from attrs import Factory, define, evolve, field
 
+from coordinator.cluster import Topic
 from coordinator.config import GroupConfig
 from coordinator.group import Group
 from coordinator.ids import IdSource
 from coordinator.protocol import NO_PARTITION_LEADER_EPOCH, ZERO_TOPIC_ID
 from coordinator.records import GroupRecord, OffsetAndMetadata, OffsetRecord, Record, TopicPartition
+from coordinator.standing import Standing
 from coordinator.timers import SetTimer, Timer, WriteTimer
 from coordinator.writes import (
     AssignmentStorage,
@@ -39,7 +41,6 @@ class Shard:
     config: GroupConfig
     ids: IdSource
     groups: dict[str, Group] = field(factory=dict)
-    offsets: dict[str, dict[TopicPartition, OffsetAndMetadata]] = field(factory=dict)
     #: What is set, by timer; the value holds the timer as it was set last.
     timers: dict[Timer, SetTimer] = field(factory=dict)
     journal: Journal = field(factory=Journal)
@@ -51,6 +52,54 @@ class Shard:
     unanswered: set[int] = field(factory=set)
     #: Parked joins and syncs that a failed or stuck write has answered; they stay parked.
     answered_early: set[int] = field(factory=set)
+    _offsets: dict[str, dict[TopicPartition, OffsetAndMetadata]] = field(factory=dict, init=False)
+    #: Commits whose latest time is not in the offsets yet.
+    _standing: list[Standing] = field(factory=list, init=False)
+
+    @property
+    def offsets(self) -> dict[str, dict[TopicPartition, OffsetAndMetadata]]:
+        """The offsets of each group, as they are now."""
+        if self._standing:
+            self._write_down()
+        return self._offsets
+
+    def still_has(self, standing: Standing, topics: Mapping[str, Topic]) -> bool:
+        """Whether what a commit came to, in these topics, is what there is now."""
+        for each in standing.records:
+            known, value, found = (
+                self._offsets.get(each.group_id),
+                each.value,
+                topics.get(each.topic),
+            )
+            if (
+                known is None
+                or value is None
+                or known.get((each.topic, each.partition)) is not value
+                or found is None
+                or found.topic_id != value.topic_id
+            ):
+                return False
+        return True
+
+    def keep(self, standing: Standing, topics: Mapping[str, Topic]) -> None:
+        """Write a commit down now, and again when somebody looks at the offsets, or changes any.
+
+        What another has kept of the same positions is what there is no more.
+        """
+        standing.kept_in, standing.topics = self, topics
+        self._put_standing(standing)
+        self._standing.append(standing)
+
+    def _write_down(self) -> None:
+        kept, self._standing = self._standing, []
+        for standing in kept:
+            standing.kept_in = None
+            self._put_standing(standing)
+
+    def _put_standing(self, standing: Standing) -> None:
+        for each in standing.renewed():
+            if each.value is not None:
+                self._offsets[each.group_id][each.topic, each.partition] = each.value
 
     # --- the group map and the offsets, each change with its way back ---
 
@@ -194,7 +243,7 @@ class Shard:
 
         twin = Shard(index=self.index, config=self.config, ids=ids)
         twin.groups = {group_id: twin_of(group) for group_id, group in self.groups.items()}
-        twin.offsets = {group_id: dict(offsets) for group_id, offsets in self.offsets.items()}
+        twin._offsets = {group_id: dict(offsets) for group_id, offsets in self.offsets.items()}
         twin.timers = dict(self.timers)
         twin.journal = self.journal.copy()
         twin.journal.changes = [

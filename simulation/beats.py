@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, cast
 from attrs import define, field
 
 from client.pulse import Errand, Pulse
-from coordinator.at_once import Committed
 from coordinator.errors import ErrorCode
 from coordinator.protocol import HeartbeatRequest, OffsetCommitRequest, Request, Response
+from coordinator.standing import Standing
 from coordinator.timers import SetTimer
 from simulation.events import Facts
 from simulation.network import Connection, Message
@@ -105,7 +105,7 @@ class BeatWay(Way):
 
     def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:
         """What the coordinator answers; one that is told of a rebalance asks it once more."""
-        beaten = self.broker.beat_at_once(self.request, now_ms)
+        beaten = self.broker.machine.beat_at_once(self.request, now_ms)
         return None if beaten is None or beaten[0].error_code is not _NONE else beaten
 
     def count_in(self, fold: Fold) -> None:
@@ -124,13 +124,36 @@ class CommitWay(Way):
     """That of commits which say what is committed already."""
 
     request: OffsetCommitRequest = field(kw_only=True)
-    #: What came of the last one.
-    committed: Committed | None = field(default=None, init=False)
+    #: What it came to the last time.
+    standing: Standing | None = field(default=None, init=False)
 
     def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:
         """What the coordinator answers, and the log takes at once."""
-        self.committed = again = self.broker.commit_again(self.request, self.committed, now_ms)
-        return None if again is None else (again.response, again.session)
+        broker, standing = self.broker, self.standing
+        shard = broker.machine.shard_of(self.request.group_id or "")
+        if not broker.writes_at_once(shard, now_ms):
+            return None
+        if standing is None:
+            return self._begun(shard, now_ms)
+        session = broker.machine.commit_again(standing, now_ms)
+        if session is None:
+            self.standing = None  # Somebody else has been there: look anew.
+            return None
+        broker.logs[shard].keep(standing)
+        return standing.response, session
+
+    def _begun(self, shard: int, now_ms: int) -> tuple[Response, SetTimer] | None:
+        """The same for the first time, if it says nothing new."""
+        broker, request = self.broker, self.request
+        if not broker.is_committed(request):
+            return None
+        committed = broker.machine.commit_at_once(request, now_ms)
+        if committed is None:
+            return None
+        _, records, _, response, session = committed
+        broker.log_of(shard).repeat(records)
+        self.standing = Standing(request, records, response, now_ms)
+        return response, session
 
     def count_in(self, fold: Fold) -> None:
         """Let it be counted among the commits."""
@@ -155,6 +178,7 @@ def arrive(way: Way) -> None:
     """A request has come to its broker."""
     connection, broker, host = way.connection, way.broker, way.host
     network, now_ms = host.network, host.kernel.now_ms
+    broker.show_cluster()
     taken = way.taken(now_ms) if network.is_free(connection, broker) else None
     if taken is None:
         network.come(way.message())

@@ -21,7 +21,6 @@ from coordinator import (
     GroupState,
     Outcome,
 )
-from coordinator.at_once import Beaten, Committed
 from coordinator.outcome import Write
 from coordinator.protocol import (
     HeartbeatRequest,
@@ -131,7 +130,7 @@ class Broker:
 
     def finish_loading(self, shard: int, cause: Cause) -> None:
         """All of it is read."""
-        records = self._log_of(shard).records()
+        records = self.log_of(shard).records()
         outcome = self.machine.finish_loading(shard, records, self.kernel.now_ms)
         self.carry_out(outcome, cause)
 
@@ -160,8 +159,7 @@ class Broker:
             return
         if message.is_by_hand or kind not in _TOUCHING_NOBODY_ELSE:
             self.before_touching(message.facts.get("group") or "")
-        if self._version != self.cluster.version:
-            self._show_cluster()
+        self.show_cluster()
         if kind == "OffsetCommit":
             if self._commit_at_once(message, now_ms):
                 return
@@ -169,10 +167,11 @@ class Broker:
                 message.is_repeat = False  # Another commit overtook it, so now it is news.
         self._ask_coordinator(message, now_ms)
 
-    def _show_cluster(self) -> None:
+    def show_cluster(self) -> None:
         """Let the coordinator see the cluster as it is now."""
-        self._version = self.cluster.version
-        self.machine.view = self.cluster.view()
+        if self._version != self.cluster.version:
+            self._version = self.cluster.version
+            self.machine.view = self.cluster.view()
 
     def _ask_coordinator(self, message: Message, now_ms: int) -> None:
         request, cause = message.request, self._cause_of(message)
@@ -208,17 +207,12 @@ class Broker:
                     return False
         return True
 
-    def beat_at_once(self, request: HeartbeatRequest, now_ms: int) -> Beaten | None:
-        """What the coordinator answers to a plain heartbeat; None if it is not one."""
-        if self._version != self.cluster.version:
-            self._show_cluster()
-        return self.machine.beat_at_once(request, now_ms)
-
     def _take_beat(self, message: Message, now_ms: int) -> bool:
         """Answer a heartbeat in one step, if that is all there is to it; whether it was."""
         request = message.request
         assert isinstance(request, HeartbeatRequest)
-        beaten = self.beat_at_once(request, now_ms)
+        self.show_cluster()
+        beaten = self.machine.beat_at_once(request, now_ms)
         if beaten is None:
             return False
         response, (timer, at_ms) = beaten
@@ -234,7 +228,7 @@ class Broker:
         """Take a commit in one step, if that is all there is to it; whether it was taken."""
         request = message.request
         assert isinstance(request, OffsetCommitRequest)
-        if not self._writes_at_once(request.group_id, now_ms):
+        if not self.writes_at_once(self.machine.shard_of(request.group_id or ""), now_ms):
             return False
         committed = self.machine.commit_at_once(request, now_ms)
         if committed is None:
@@ -253,25 +247,8 @@ class Broker:
         self._answer(message, response, "NONE", written)
         return True
 
-    def commit_again(
-        self, request: OffsetCommitRequest, before: Committed | None, now_ms: int
-    ) -> Committed | None:
-        """Take a commit that says nothing new, as what came of it `before` shows; else None."""
-        if self._version != self.cluster.version:
-            self._show_cluster()
-        if before is None and not self.is_committed(request):
-            return None
-        shard = self.machine.shard_of(request.group_id or "")
-        if self.trouble.of(shard) or self.is_writing(shard, now_ms):
-            return None
-        committed = self.machine.commit_at_once(request, now_ms, before)
-        if committed is not None:
-            self.logs[shard].repeat(committed.records)
-        return committed
-
-    def _writes_at_once(self, group: str | None, now_ms: int) -> bool:
-        """Whether what is written of a group now is in the log at once."""
-        shard = self.machine.shard_of(group or "")
+    def writes_at_once(self, shard: int, now_ms: int) -> bool:
+        """Whether what is written to a log now is in it at once."""
         return not (self.trouble.of(shard) or self.is_writing(shard, now_ms))
 
     def is_writing(self, shard: int, now_ms: int) -> bool:
@@ -433,7 +410,7 @@ class Broker:
         self, shard: int, records: tuple[Record, ...], cause: Cause, message: Message | None
     ) -> Cause:
         """Put records into the log, and tell so unless they say what is there already."""
-        log = self._log_of(shard)
+        log = self.log_of(shard)
         if message is not None and message.is_repeat:
             log.repeat(records)
             return cause
@@ -444,7 +421,8 @@ class Broker:
         facts["count"] = len(records)
         return self.recorder.put(WorldEventKind.WRITE_COMMITTED, self.kernel.now_ms, cause, facts)
 
-    def _log_of(self, shard: int) -> OffsetsLog:
+    def log_of(self, shard: int) -> OffsetsLog:
+        """A partition of the offsets topic."""
         log = self.logs.get(shard)
         if log is None:
             log = self.logs[shard] = OffsetsLog()
@@ -456,12 +434,12 @@ class Broker:
             committed = self.machine.commit_at_once(request, at_ms)
             if committed is not None:
                 self.timers.set((committed.session,), cause, at_ms)
-                self._log_of(committed.shard).repeat(committed.records)
+                self.log_of(committed.shard).repeat(committed.records)
                 return
         outcome = self.machine.on_request(request, at_ms)
         self.timers.set(outcome.timers, cause, at_ms)
         for write in outcome.writes:
-            self._log_of(write.shard).repeat(write.records)
+            self.log_of(write.shard).repeat(write.records)
             self.timers.set(self.machine.on_append(write, None, at_ms).timers, cause, at_ms)
 
     # --- timers ---

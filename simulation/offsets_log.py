@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from coordinator.records import OffsetRecord, Record
+from coordinator.standing import Standing
 
 Key = tuple[str, str | None, int]
 
@@ -20,6 +21,8 @@ class OffsetsLog:
 
     end_offset: int = 0
     _latest: dict[Key, Record] = field(factory=dict, init=False)
+    #: Commits whose latest time is not written down yet, in the order of those times.
+    _standing: dict[Standing, None] = field(factory=dict, init=False)
 
     def append(self, records: Iterable[Record]) -> None:
         """Take these records."""
@@ -29,6 +32,21 @@ class OffsetsLog:
 
     def repeat(self, records: Iterable[Record]) -> None:
         """Take records that say again what is there; they do not count, so none is missed."""
+        if self._standing:
+            self._write_down()
+        self._put(records)
+
+    def keep(self, standing: Standing) -> None:
+        """Take a commit that says again what is there, and write it down when that is read."""
+        self._standing.pop(standing, None)
+        self._standing[standing] = None
+
+    def _write_down(self) -> None:
+        kept, self._standing = self._standing, {}
+        for standing in kept:
+            self._put(standing.renewed())
+
+    def _put(self, records: Iterable[Record]) -> None:
         latest = self._latest
         for record in records:
             key: Key
@@ -41,6 +59,8 @@ class OffsetsLog:
 
     def records(self) -> tuple[Record, ...]:
         """What a broker reads that takes this partition over."""
+        if self._standing:
+            self._write_down()
         return tuple(self._latest.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -139,7 +139,7 @@ def test_a_commit_is_not_said_again_behind_one_by_hand():
     assert not is_to_be_said
 
 
-def what_is_told(settings: Mapping[str, object], held: set[str]) -> list[str]:
+def what_is_told(settings: dict[str, Any], held: set[str]) -> list[str]:
     talk = Talk(settings=settings, committed={"t-0": 0, "t-1": 0}).joins()
     talk.held |= held
     talk.poll(60_000)
@@ -152,7 +152,7 @@ def what_is_told(settings: Mapping[str, object], held: set[str]) -> list[str]:
 @pytest.mark.parametrize("age_ms", [1_500, 2_500, 4_100, 5_000, 6_000, 7_900])
 @pytest.mark.parametrize("auto", [False, True])
 def test_a_consumer_tells_the_same_of_its_looks_on_the_long_way(age_ms, auto, monkeypatch):
-    settings = {"metadata.max.age.ms": age_ms, "enable.auto.commit": auto}
+    settings: dict[str, Any] = {"metadata.max.age.ms": age_ms, "enable.auto.commit": auto}
     told = what_is_told(settings, set())
 
     monkeypatch.setattr(Rest, "_is_calm", lambda *_: False)

@@ -7,6 +7,7 @@ import pytest
 from coordinator import GroupCoordinator
 from coordinator.cluster import ClusterView, Topic
 from coordinator.protocol import HeartbeatRequest
+from coordinator.standing import Standing
 from tests.support.builders import a_broker, a_stable_group, begin_a_write
 from tests.support.verbs import an_offset, commit_of
 
@@ -54,16 +55,24 @@ def test_a_commit_is_news_if_any_position_in_it_is(kind):
     assert not second.is_news
 
 
+def standing_of(broker, request):
+    """A commit that has been taken once."""
+    committed = broker.machine.commit_at_once(request, broker.now_ms)
+    return Standing(request, committed.records, committed.response, broker.now_ms)
+
+
 @pytest.mark.parametrize("kind", COMMITS)
 def test_a_commit_that_is_sent_again_comes_to_what_it_came_to_before(kind):
     broker, ada, _ = a_broker_with_a_commit()
     request = COMMITS[kind](ada)
-    before = broker.machine.commit_at_once(request, broker.now_ms)
+    standing = standing_of(broker, request)
     twin = broker.copy()
 
-    again = broker.machine.commit_at_once(request, broker.now_ms + 5, before)
+    again = [broker.machine.commit_again(standing, broker.now_ms + more) for more in (5, 9)]
+    twins = [twin.machine.commit_at_once(request, broker.now_ms + more) for more in (5, 9)]
 
-    assert again == twin.machine.commit_at_once(request, broker.now_ms + 5)
+    assert again == [committed.session for committed in twins]
+    assert standing.renewed() == twins[-1].records
     assert broker.machine.snapshot() == twin.machine.snapshot()
 
 
@@ -81,16 +90,42 @@ def see(broker, topics):
     broker.machine.view = ClusterView(topics=topics)
 
 
+@pytest.mark.parametrize("times", range(3))
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_commit_that_is_sent_again_is_left_to_the_handlers_once(change):
+def test_a_commit_that_is_sent_again_is_left_to_the_handlers_once(change, times):
     broker, ada, bea = a_broker_with_a_commit()
-    request = commit_of(ada, an_offset())
-    before = broker.machine.commit_at_once(request, broker.now_ms)
+    standing = standing_of(broker, commit_of(ada, an_offset()))
+    for _ in range(times):
+        broker.machine.commit_again(standing, broker.now_ms)
     CHANGES[change](broker, ada, bea)
     known = broker.machine.snapshot()
 
-    assert broker.machine.commit_at_once(request, broker.now_ms, before) is None
+    assert broker.machine.commit_again(standing, broker.now_ms) is None
     assert broker.machine.snapshot() == known
+
+
+def test_of_two_commits_of_the_same_position_the_later_counts():
+    broker, ada, bea = a_broker_with_a_commit()
+    first, second = (standing_of(broker, commit_of(each, an_offset())) for each in (ada, bea))
+
+    taken = [broker.machine.commit_again(each, broker.now_ms + 5) for each in (second, first)]
+
+    assert [session is None for session in taken] == [False, True]
+    assert broker.machine.commit_again(second, broker.now_ms + 9) is not None
+    (value,) = broker.machine.slots[0].shard.offsets["g"].values()
+    assert value.commit_timestamp_ms == broker.now_ms + 9
+
+
+def test_a_commit_that_stands_is_none_of_a_shard_that_was_loaded_since():
+    broker, ada, _ = a_broker_with_a_commit()
+    standing = standing_of(broker, commit_of(ada, an_offset()))
+    broker.machine.commit_again(standing, broker.now_ms)
+    twin = broker.copy()
+
+    twin.machine.commit_again(standing, broker.now_ms + 5)
+
+    (value,) = twin.machine.slots[0].shard.offsets["g"].values()
+    assert value.commit_timestamp_ms == broker.now_ms + 5
 
 
 OTHERS = {

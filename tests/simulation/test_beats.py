@@ -163,7 +163,7 @@ def overtake_on_a_new_way(sim: Simulation) -> None:
     """Somebody commits in ada's name before her first commit that becomes no message."""
     way = sim.stage.hosts["ada"]._commit_way
     if way is not None:
-        way.committed = None
+        way.standing = None
     commit_as(sim, "ada-1", 0, 3)
 
 
