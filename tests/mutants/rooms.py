@@ -6,7 +6,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from tests.mutants import client, coordinator, coordinator_tables, simulation
+from tests.mutants import (
+    client,
+    client_at_rest,
+    coordinator,
+    coordinator_short_ways,
+    coordinator_tables,
+    simulation,
+)
 from tests.mutants.faults import Fault
 
 
@@ -32,7 +39,11 @@ def _files_of(path: Path) -> list[Path]:
 
 ROOMS: tuple[Room, ...] = (
     Room(
-        faults=coordinator.FAULTS + coordinator_tables.TABLE_FAULTS,
+        faults=(
+            coordinator.FAULTS
+            + coordinator_short_ways.SHORT_WAY_FAULTS
+            + coordinator_tables.TABLE_FAULTS
+        ),
         tests=("tests/coordinator", "tests/conformance/test_coordinator.py"),
         tests_last=(
             "tests/conformance/test_coordinator.py",
@@ -40,7 +51,7 @@ ROOMS: tuple[Room, ...] = (
         ),
     ),
     Room(
-        faults=client.CLIENT_FAULTS,
+        faults=client.CLIENT_FAULTS + client_at_rest.REST_FAULTS,
         tests=("tests/client", "tests/conformance/test_client.py"),
         tests_last=("tests/conformance/test_client.py",),
     ),
