@@ -203,8 +203,10 @@ class Kernel:
             self.wake_at(sleeper.wakes_ms, sleeper)
 
     def run(self, until_ms: int, alarms: Sized = ()) -> None:
-        """Run all turns up to that time, or up to the first that leaves something in `alarms`."""
+        """Let time pass until then, or up to the first turn that leaves something in `alarms`."""
         self._run((until_ms + 1,), alarms)
+        if not alarms:
+            self.now_ms = until_ms
 
     def _run(self, end: tuple[Any, ...], alarms: Sized) -> None:
         """Run all turns before that one."""

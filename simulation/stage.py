@@ -262,18 +262,14 @@ class Stage:
             return
         told = recorder.recorded
         while kernel.now_ms < end_ms or self._is_present_left():
-            look_ms = end_ms
+            until_ms = end_ms
             if holds is not None:
-                look_ms = min(end_ms, (kernel.now_ms // _LOOKS_MS + 1) * _LOOKS_MS)
-            next_ms = kernel.next_at_ms()
-            if next_ms is None or next_ms > look_ms:
-                self._show(look_ms)
-                kernel.now_ms = look_ms
-            elif holds is None and self.clock is None:
-                kernel.run(look_ms, self.failures)
-            else:
-                self._show(next_ms)
-                kernel.run(next_ms, self.failures)
+                until_ms = min(end_ms, (kernel.now_ms // _LOOKS_MS + 1) * _LOOKS_MS)
+            if holds is not None or self.clock is not None:
+                next_ms = kernel.next_at_ms()
+                until_ms = until_ms if next_ms is None else min(until_ms, next_ms)
+            self._show(until_ms)
+            kernel.run(until_ms, self.failures)
             if self.failures:
                 return
             if holds is None:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulation.kernel import Kernel, Rank, Turn, WakeUp
-from tests.support.kernels import run_until
 
 TURNS = [
     Turn(5, Rank.SCRIPT, "", "", 0),
@@ -30,7 +29,7 @@ def test_the_order_of_turns_does_not_depend_on_the_order_of_asking(asked):
     for turn in asked:
         kernel.at(turn, partial(taken.append, turn))
 
-    run_until(kernel, 7)
+    kernel.run(7)
 
     assert taken == TURNS
 
@@ -54,7 +53,7 @@ def test_two_things_with_the_same_turn_are_refused():
 
 def test_nothing_can_be_asked_for_in_the_past():
     kernel = Kernel()
-    run_until(kernel, 6)
+    kernel.run(6)
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.at(TURNS[0], nothing)
@@ -74,7 +73,7 @@ def test_an_errand_has_its_place_among_the_turns():
 
 def test_an_errand_cannot_be_run_in_the_past():
     kernel = Kernel()
-    run_until(kernel, 6)
+    kernel.run(6)
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.carry((5, Rank.REPLY, "ada", "c1", 2, [].append, None))
@@ -140,7 +139,7 @@ def test_a_sleeper_who_is_to_be_left_alone_is_not_woken():
 
 def test_nobody_is_woken_in_the_past():
     kernel = Kernel()
-    run_until(kernel, 600)
+    kernel.run(600)
     ada = Dozer(kernel)
 
     kernel.wake_at(500, ada)
@@ -182,7 +181,7 @@ def test_a_sleeper_can_be_woken_in_a_turn_of_his_own():
 
 def test_no_turn_of_a_sleepers_own_lies_in_the_past():
     kernel = Kernel()
-    run_until(kernel, 6)
+    kernel.run(6)
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.wake_in((5, Rank.LOG, "ada", "b1", 1, None, Dozer(kernel)))

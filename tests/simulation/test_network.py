@@ -16,7 +16,6 @@ from simulation.kernel import Kernel, Rank, Turn
 from simulation.network import Connection, Message, Network
 from simulation.stage import Quiet
 from simulation.world import Fault, Simulation
-from tests.support.kernels import run_until
 
 
 def a_pair(**options: object) -> Simulation:
@@ -136,7 +135,7 @@ def test_order_is_not_kept_between_two_connections_though_they_have_one_name():
     wire.connection = wire.network.connect(wire.listener, "c1", 1)
 
     wire.send(2)
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert wire.echo.handled == [2, 1]
 
@@ -147,11 +146,11 @@ def test_answers_that_a_repaired_link_kept_come_home_before_those_behind_them():
     link.is_silent_to_client = True
     wire.send(1)
     wire.at(5, partial(wire.send, 2))
-    run_until(wire.kernel, 22)
+    wire.kernel.run(22)
 
     link.is_silent_to_client = False
     link.release()
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert wire.listener.heard == [1, 2]
 
@@ -161,13 +160,13 @@ def test_requests_that_a_repaired_link_kept_arrive_before_those_behind_them():
     link = wire.connection.link
     wire.send(1)
     wire.at(5, partial(wire.send, 2))
-    run_until(wire.kernel, 7)
+    wire.kernel.run(7)
     link.is_silent_to_broker = True
-    run_until(wire.kernel, 12)
+    wire.kernel.run(12)
 
     link.is_silent_to_broker = False
     link.release()
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert wire.echo.handled == [1, 2]
 
@@ -177,10 +176,10 @@ def test_a_reset_before_the_broker_acts_loses_what_waits_its_turn_there():
     wire.echo.is_busy = True
     wire.send(1)
     wire.send(2)
-    run_until(wire.kernel, 10)
+    wire.kernel.run(10)
 
     wire.network.reset(wire.connection, None)
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert (wire.echo.handled, wire.lost, wire.listener.heard) == ([1], [2], ["reset"])
 
@@ -190,11 +189,11 @@ def test_a_reset_after_the_broker_acted_lets_it_handle_what_waits_its_turn_there
     wire.echo.is_busy = True
     wire.send(1)
     wire.send(2)
-    run_until(wire.kernel, 10)
+    wire.kernel.run(10)
 
     wire.network.reset(wire.connection, None, acted=True)
     wire.network.let_next_in(wire.connection)
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert (wire.echo.handled, wire.lost) == ([1, 2], [])
 
@@ -205,7 +204,7 @@ def test_what_is_sent_on_a_connection_that_was_reset_is_lost_though_the_broker_a
 
     wire.network.reset(wire.connection, None, acted=True)
     wire.send(2)
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert (wire.echo.handled, wire.lost) == ([1], [2])
 
@@ -217,11 +216,11 @@ def test_the_end_of_a_connection_waits_behind_what_a_silent_link_keeps():
     wire.send(1)
     wire.network.reset(wire.connection, None, acted=True)
     wire.send(2)
-    run_until(wire.kernel, 10)
+    wire.kernel.run(10)
 
     link.is_silent_to_broker = False
     link.release()
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert (wire.echo.handled, wire.lost) == ([1], [2])
 
@@ -244,11 +243,11 @@ def test_however_many_requests_wait_their_turn_they_are_handled_in_order():
     wire.echo.is_busy = True
     for number in range(2_000):
         wire.send(number)
-    run_until(wire.kernel, 10)
+    wire.kernel.run(10)
 
     wire.echo.is_busy = False
     wire.network.let_next_in(wire.connection)
-    run_until(wire.kernel, 100)
+    wire.kernel.run(100)
 
     assert wire.echo.handled == list(range(2_000))
     assert wire.listener.heard == list(range(1, 2_000))
