@@ -120,8 +120,11 @@ class Kernel:
     now_ms: int = field(default=0, init=False)
     #: How many turns have been run.
     turns: int = field(default=0, init=False)
-    #: The turn that is being run; None between turns.
-    current: PlainTurn | None = field(default=None, init=False)
+    #: The turn that was run last, or is being run; after a run, its end.
+    _current: tuple[Any, ...] = field(default=(0,), init=False)
+    #: The latest that had been run when a turn was asked for in the present millisecond: that may
+    #: be an earlier turn, and then more is over than what was to happen before the current one.
+    _reached: tuple[Any, ...] = field(default=(0,), init=False)
     #: Errands, wake-ups, and plain turns, of which only those with an action are still meant.
     _ahead: _Ahead = field(factory=_Ahead, init=False)
     _actions: dict[PlainTurn, Callable[[], None]] = field(factory=dict, init=False)
@@ -129,8 +132,8 @@ class Kernel:
 
     def at(self, turn: PlainTurn, action: Callable[[], None]) -> None:
         """Let this happen then. Two things with the same turn would have no order: refused."""
-        if turn[0] < self.now_ms:
-            raise ValueError(f"{Turn(*turn)} lies before the present, {self.now_ms} ms")
+        if turn[0] <= self.now_ms:
+            self._ask_for_the_present(turn)
         actions = self._actions
         asked_for = len(actions)
         actions.setdefault(turn, action)
@@ -157,8 +160,9 @@ class Kernel:
         Most are put off again and again: then the turn that they have is kept, and put off when it
         comes.
         """
-        if at_ms < self.now_ms:
+        if at_ms <= self.now_ms:
             at_ms = self.now_ms
+            self._keep_what_is_reached()
         sleeper.wakes_ms = at_ms
         if sleeper.wakes is not None and sleeper.wakes[0] <= at_ms:
             return
@@ -168,10 +172,18 @@ class Kernel:
 
     def wake_in(self, turn: WakeUp) -> None:
         """Let somebody be woken in this turn, of whatever rank; its number is nobody else's."""
-        if turn[0] < self.now_ms:
-            raise ValueError(f"{turn[:_PLAIN]} lies before the present, {self.now_ms} ms")
+        if turn[0] <= self.now_ms:
+            self._ask_for_the_present(turn)
         turn[6].wakes, turn[6].wakes_ms = turn, turn[0]
         self._ahead.push(turn)
+
+    def _ask_for_the_present(self, turn: tuple[Any, ...]) -> None:
+        if turn[0] < self.now_ms:
+            raise ValueError(f"{Turn(*turn[:_PLAIN])} lies before the present, {self.now_ms} ms")
+        self._keep_what_is_reached()
+
+    def _keep_what_is_reached(self) -> None:
+        self._reached = max(self._reached, self._current)
 
     def cancel(self, turn: PlainTurn) -> None:
         """Let this not happen."""
@@ -202,6 +214,12 @@ class Kernel:
             sleeper.wakes = None
             self.wake_at(sleeper.wakes_ms, sleeper)
 
+    @property
+    def is_present_over(self) -> bool:
+        """Whether all that was to happen in the present millisecond has been run."""
+        reached_ms: int = max(self._current, self._reached)[0]
+        return reached_ms > self.now_ms
+
     def run(self, until_ms: int, alarms: Sized = ()) -> None:
         """Let time pass until then, or up to the first turn that leaves something in `alarms`."""
         self._run((until_ms + 1,), alarms)
@@ -211,56 +229,48 @@ class Kernel:
     def _run(self, end: tuple[Any, ...], alarms: Sized) -> None:
         """Run all turns before that one."""
         ahead, actions, end_ms = self._ahead, self._actions, end[0]
-        near, turns = ahead.near, 0
-        try:
-            while near or ahead.come_near(end_ms):
-                turn = near[0]
-                at_ms = turn[0]
-                if at_ms >= end_ms and not turn < end:
-                    return
-                heappop(near)
-                errand, what = turn[5], turn[6]
-                if errand is not None:
-                    self.now_ms, self.current = at_ms, turn
-                    errand(what)
-                elif what is None:
-                    action = actions.pop(turn[:_PLAIN], None)
-                    if action is None:
-                        continue
-                    self.now_ms, self.current = at_ms, turn
-                    action()
-                elif what.wakes is not turn:
+        near = ahead.near
+        while near or ahead.come_near(end_ms):
+            turn = near[0]
+            at_ms, errand, what = turn[0], turn[5], turn[6]
+            if at_ms >= end_ms and not turn < end:
+                break
+            heappop(near)
+            if errand is not None:
+                self.now_ms, self._current = at_ms, turn
+                errand(what)
+            elif what is None:
+                action = actions.pop(turn[:_PLAIN], None)
+                if action is None:
                     continue
-                elif what.wakes_ms != at_ms:
-                    self._put_off(turn)
-                    continue
-                else:
-                    self.now_ms, self.current = at_ms, turn
-                    what.wake()
-                turns += 1
-                if alarms:
-                    return
-        finally:  # a script may catch what its action raised, and let time go on
-            self.current = None
-            self.turns += turns
+                self.now_ms, self._current = at_ms, turn
+                action()
+            elif what.wakes is turn and what.wakes_ms == at_ms:
+                self.now_ms, self._current = at_ms, turn
+                what.wake()
+            else:
+                self._put_off(turn)
+                continue
+            self.turns += 1
+            if alarms:
+                return
+        self._current = end
 
     def play_aside(self, sleepers: Iterable[tuple[int, Sleeper]]) -> None:
-        """Make up for what was not played: wake these, and run what they lead to, up to now.
+        """Make up for what was not played: wake these, and run what would be over by now.
 
         Nothing else moves meanwhile. What lies beyond the present takes its place among the rest.
         """
-        now_ms, current = self.now_ms, self.current
-        # Between turns, all of the present is over.
-        present: PlainTurn = Turn(now_ms + 1, Rank.TIMER) if current is None else current
+        now_ms, current, reached = self.now_ms, self._current, self._reached
         ahead, actions = self._ahead, self._actions
         self._ahead, self._actions = _Ahead(), {}
-        self.now_ms = 0
+        self.now_ms, self._current, self._reached = 0, (0,), (0,)
         for at_ms, sleeper in sleepers:
             self.wake_at(at_ms, sleeper)
-        self._run(present, ())
+        self._run(max(current, reached), ())
         rest, aside = self._ahead.rest(), self._actions
         self._ahead, self._actions = ahead, actions
-        self.now_ms, self.current = now_ms, current
+        self.now_ms, self._current, self._reached = now_ms, current, reached
         for turn in rest:
             if turn[5] is not None or turn[6] is not None:
                 ahead.push(turn)

@@ -233,7 +233,7 @@ class Lulls:
     def count_client(self, client: str) -> None:
         """Count a member's repetitions up to the present, and leave it in its lull."""
         lull = self._lulls.get(client)
-        if lull is not None and self.stage.kernel.current is None:
+        if lull is not None and self.stage.kernel.is_present_over:
             self._count_until_now(lull)
             fold = self.stage.recorder.fold(client, lull.host.cause)
             lull.close_fold(self.stage.kernel.now_ms, fold)

@@ -264,14 +264,14 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/kernel.py",
-        line="elif what.wakes is not turn:",
-        faulty="elif False:",
+        line="elif what.wakes is turn and what.wakes_ms == at_ms:",
+        faulty="elif what.wakes_ms == at_ms:",
         says="Somebody who is to be left alone is woken.",
     ),
     Fault(
         file="simulation/kernel.py",
-        line="elif what.wakes_ms != at_ms:",
-        faulty="elif False:",
+        line="elif what.wakes is turn and what.wakes_ms == at_ms:",
+        faulty="elif what.wakes is turn:",
         says="Somebody who was put off is woken when he was to be at first.",
     ),
     Fault(
@@ -279,6 +279,18 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         line="self.near.extend(sorted(self._later.pop(stretch)))",
         faulty="self.near.extend(self._later.pop(stretch))",
         says="What was asked for long before is run in the order of asking.",
+    ),
+    Fault(
+        file="simulation/kernel.py",
+        line="self._reached = max(self._reached, self._current)",
+        faulty="pass",
+        says="A turn that was asked for late ends a lull before what was over ahead of it.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line="if lull is not None and self.stage.kernel.is_present_over:",
+        faulty="if lull is not None:",
+        says="Who asks amid a millisecond is told of what comes later in it.",
     ),
     Fault(
         file="simulation/quiet.py",

@@ -185,3 +185,40 @@ def test_no_turn_of_a_sleepers_own_lies_in_the_past():
 
     with pytest.raises(ValueError, match="before the present, 6 ms"):
         kernel.wake_in((5, Rank.LOG, "ada", "b1", 1, None, Dozer(kernel)))
+
+
+def test_what_is_played_aside_in_a_turn_that_was_asked_for_late_goes_as_far_as_all_else():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+    seen: list[list[int]] = []
+
+    def wake() -> None:
+        kernel.play_aside([(5, ada)])
+        seen.append(list(ada.woken_ms))
+
+    kernel.at(Turn(5, Rank.SCRIPT), partial(kernel.at, Turn(5, Rank.LOG), wake))
+    kernel.run(9)
+
+    assert seen == [[5]]
+
+
+def test_what_is_played_aside_after_an_alarm_goes_no_further_than_all_else():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+    alarms: list[str] = []
+    kernel.at(Turn(5, Rank.REPLY), partial(alarms.append, "an alarm"))
+
+    kernel.run(9, alarms)
+    kernel.play_aside([(5, ada)])
+
+    assert (ada.woken_ms, kernel.now_ms, kernel.is_present_over) == ([], 5, False)
+
+
+def test_what_is_played_aside_between_turns_goes_to_the_end_of_the_present():
+    kernel = Kernel()
+    ada = Dozer(kernel)
+
+    kernel.run(5)
+    kernel.play_aside([(5, ada)])
+
+    assert (ada.woken_ms, kernel.now_ms, kernel.is_present_over) == ([5], 5, True)
