@@ -249,9 +249,9 @@ class Broker:
 
     def writes_at_once(self, shard: int, now_ms: int) -> bool:
         """Whether what is written to a log now is in it at once."""
-        return not (self.trouble.of(shard) or self.is_writing(shard, now_ms))
+        return not (self.trouble.of(shard) or self._is_writing(shard, now_ms))
 
-    def is_writing(self, shard: int, now_ms: int) -> bool:
+    def _is_writing(self, shard: int, now_ms: int) -> bool:
         """Whether something is on its way into a log; answers wait for it."""
         free_ms = self._log_free_ms.get(shard)
         return free_ms is not None and (free_ms > now_ms or bool(self._queued.get(shard)))

@@ -162,8 +162,7 @@ class Lulls:
             and membership.generation.generation_id == found.generation_id
             and membership.generation.member_id in found.members
             and not group.rebalancing.is_rejoin_needed_or_pending()
-            and not stage.trouble.of(shard)
-            and not broker.is_writing(shard, stage.kernel.now_ms)
+            and broker.writes_at_once(shard, stage.kernel.now_ms)
         )
 
     def _calm_from_ms(self, host: ConsumerHost) -> int:

@@ -308,8 +308,15 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/quiet.py",
-        line="and not broker.is_writing(shard, stage.kernel.now_ms)",
+        line="and broker.writes_at_once(shard, stage.kernel.now_ms)",
         faulty="",
+        says="Members fall into a lull while the log of their group is slow.",
+    ),
+    Fault(
+        file="simulation/broker.py",
+        inside="writes_at_once",
+        line="return not (self.trouble.of(shard) or self._is_writing(shard, now_ms))",
+        faulty="return not self.trouble.of(shard)",
         says="Members fall into a lull while their coordinator's answers wait for a write.",
     ),
     Fault(
