@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, heapreplace
 
-from attrs import define
+from attrs import define, evolve
 
 from coordinator.timers import SetTimer, Timer, TimerChange
 
@@ -21,10 +21,11 @@ class Setting:
     at_ms: int
     number: int
     timer: Timer
-    #: Whatever the host wants to know when the timer is due.
-    note: object
     placed_ms: int
     placed: int
+    #: What the host wants to know when the timer is due: why it was set, and when.
+    cause: object = None
+    set_ms: int = 0
 
 
 #: A deadline and a number, as they were when the setting was placed there.
@@ -49,22 +50,24 @@ class TimerQueue:
     def __copy__(self) -> TimerQueue:
         twin = TimerQueue()
         twin._settings = {
-            timer: Setting(each.at_ms, each.number, each.timer, each.note, each.at_ms, each.number)
+            timer: evolve(each, placed_ms=each.at_ms, placed=each.number)
             for timer, each in self._settings.items()
         }
         twin._count = self._count
         twin._tidy()
         return twin
 
-    def set(self, timer: Timer, at_ms: int, note: object = None) -> None:
+    def set(self, timer: Timer, at_ms: int, cause: object = None, set_ms: int = 0) -> None:
         """Set a timer, or set it anew."""
         self._count = number = self._count + 1
         setting = self._settings.get(timer)
         if setting is None:
-            setting = self._settings[timer] = Setting(at_ms, number, timer, note, at_ms, number)
+            setting = Setting(at_ms, number, timer, at_ms, number, cause, set_ms)
+            self._settings[timer] = setting
             heappush(self._heap, (at_ms, number, setting))
             return
-        setting.at_ms, setting.number, setting.timer, setting.note = at_ms, number, timer, note
+        setting.at_ms, setting.number, setting.timer = at_ms, number, timer
+        setting.cause, setting.set_ms = cause, set_ms
         if at_ms < setting.placed_ms:
             setting.placed_ms, setting.placed = at_ms, number
             heappush(self._heap, (at_ms, number, setting))

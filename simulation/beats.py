@@ -73,15 +73,17 @@ class Way:
 
     def leave(self, now_ms: int) -> bool:
         """Let it leave if it is due, and that alone; whether it did."""
-        errand, host = self.errand, self.host
+        pulse, errand, host = self.pulse, self.errand, self.host
         if errand.request is not self.request or not self.connection.is_open:
             return False
-        wakes_ms = self.pulse.leave(errand, now_ms)
+        wakes_ms = pulse.leave(errand, now_ms)
         if wakes_ms is None:
             return False
         self.sent_ms, self.set_by = now_ms, host.cause
         host.network.post(self.connection, arrive, self)
         host.kernel.wake_at(wakes_ms, host)
+        is_beat_next = pulse.beats.at_ms < pulse.commits.at_ms
+        host.next_way = host.beat_way if is_beat_next else host.commit_way
         return True
 
     def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:

@@ -39,7 +39,7 @@ from coordinator.timers import (
     TimerChange,
     WriteTimer,
 )
-from simulation.broker_timers import BrokerTimers, SetBy
+from simulation.broker_timers import BrokerTimers
 from simulation.cluster import OFFSETS_TOPIC, SimulatedCluster
 from simulation.data_answers import ABOUT_DATA, DataAnswers
 from simulation.events import Facts, WorldEventKind
@@ -451,13 +451,12 @@ class Broker:
         if armed is not None:
             self.timers.restore(armed, forgotten)
 
-    def _fire(self, timer: Timer, set_by_at: SetBy) -> None:
+    def _fire(self, timer: Timer, cause: Cause, set_ms: int) -> None:
         now_ms = self.kernel.now_ms
         if isinstance(timer, ExpiryTimer):
             # It comes round for ever; only what it finds is told.
             self.carry_out(self.machine.on_timer(timer, now_ms), None)
             return
-        cause, set_ms = set_by_at
         set_by = self.recorder.seq_of(cause)
         facts: Facts = {
             "broker": self.id,

@@ -12,9 +12,6 @@ from coordinator.timers import SetTimer, Timer, TimerChange
 from simulation.kernel import Kernel, Rank, Turn
 from simulation.recorder import Cause
 
-#: What set a timer, and when.
-SetBy = tuple[Cause, int]
-
 
 @define(eq=False, repr=False)
 class BrokerTimers:
@@ -23,7 +20,8 @@ class BrokerTimers:
     kernel: Kernel
     #: Whose they are, among all who have a turn.
     who: str
-    fire: Callable[[Timer, SetBy], None]
+    #: Called with a timer that is due, what set it, and when.
+    fire: Callable[[Timer, Cause, int], None]
     _queue: TimerQueue = field(factory=TimerQueue, init=False)
     #: Those that are due right now and have not fired yet.
     _due: dict[Timer, Setting] = field(factory=dict, init=False)
@@ -44,7 +42,7 @@ class BrokerTimers:
         """Let this timer fire at `due_ms`; it is set because of this, at that time."""
         if self._due:
             self._due.pop(timer, None)
-        self._queue.set(timer, due_ms, (cause, at_ms))
+        self._queue.set(timer, due_ms, cause, at_ms)
         if self._wakes_at_ms is None or due_ms < self._wakes_at_ms:
             self._arrange_wake()
 
@@ -54,7 +52,7 @@ class BrokerTimers:
 
     def restore(self, armed: SetTimer, forgotten: Setting) -> None:
         """Let a timer that was forgotten wake somebody again."""
-        self._queue.set(armed.timer, armed.at_ms, forgotten.note)
+        self._queue.set(armed.timer, armed.at_ms, forgotten.cause, forgotten.set_ms)
         self._arrange_wake()
 
     def forget_all(self) -> None:
@@ -83,8 +81,8 @@ class BrokerTimers:
         for setting in sorted(self._due.values(), key=_at_and_whose):
             if self._due.get(setting.timer) is setting:  # One that fires may take another back.
                 del self._due[setting.timer]
-                set_by: SetBy = setting.note  # type: ignore[assignment]
-                self.fire(setting.timer, set_by)
+                cause: Cause = setting.cause  # type: ignore[assignment]
+                self.fire(setting.timer, cause, setting.set_ms)
         self._wakes_at_ms = None
         self._arrange_wake()
 

@@ -30,7 +30,7 @@ from client.outputs import (
 )
 from client.states import MemberState
 from coordinator.protocol import OffsetCommitRequest, Request
-from simulation.beats import BeatWay, CommitWay, beat_way, commit_way
+from simulation.beats import BeatWay, CommitWay, Way, beat_way, commit_way
 from simulation.chance import Dice, stream_key
 from simulation.consumer_book import ConsumerBook
 from simulation.errors import SimulationError
@@ -75,8 +75,10 @@ class ConsumerHost(ConsumerBook):
     #: How it deals with what its machine tells; of everything else it makes nothing.
     _ways: dict[type, Callable[[Any], None]] = field(init=False)
     #: Where its heartbeats and commits go while they are all that happens.
-    _beat_way: BeatWay | None = field(default=None, init=False)
-    _commit_way: CommitWay | None = field(default=None, init=False)
+    beat_way: BeatWay | None = field(default=None, init=False)
+    commit_way: CommitWay | None = field(default=None, init=False)
+    #: That of what leaves next, if that is known.
+    next_way: Way | None = field(default=None, init=False)
 
     @_ways.default
     def _all_ways(self) -> dict[type, Callable[[Any], None]]:
@@ -199,7 +201,8 @@ class ConsumerHost(ConsumerBook):
         self.connections.clear()
         if self.machine is not None:
             self.machine.crash()
-        self.machine = self.running = self._beat_way = self._commit_way = None
+        self.machine = self.running = None
+        self.beat_way = self.commit_way = self.next_way = None
         self.is_paused = False
         self._inbox.clear()
 
@@ -211,13 +214,11 @@ class ConsumerHost(ConsumerBook):
     def wake(self) -> None:
         """Time has passed."""
         self.wakes = None
-        machine = self.machine
-        if machine is None or self.is_paused:
+        now_ms, way = self.kernel.now_ms, self.next_way
+        if way is not None and not self.is_paused and way.leave(now_ms):
             return
-        now_ms = self.kernel.now_ms
-        is_beat = machine.pulse.beats.at_ms == now_ms
-        way = self._beat_way if is_beat else self._commit_way
-        if way is None or not way.leave(now_ms):
+        machine = self.machine
+        if machine is not None and not self.is_paused:
             self._let(machine.on_time(now_ms))
 
     def hear(self, message: Message, response: object, replied: int | None) -> None:
@@ -404,12 +405,12 @@ class ConsumerHost(ConsumerBook):
             assert isinstance(request, FetchRequest)
             self._note_fetch(request, message)
         elif kind == "Heartbeat":
-            self._beat_way = beat_way(self, message, self._beat_way)
+            self.beat_way = self.next_way = beat_way(self, message, self.beat_way)
         elif kind not in _WITHOUT_ROWS:
             if isinstance(request, OffsetCommitRequest):
                 message.is_repeat = self._is_repeat(request)
                 self._note_commit(request)
-                self._commit_way = commit_way(self, message, self._commit_way)
+                self.commit_way = commit_way(self, message, self.commit_way)
             if not message.is_repeat:
                 self._tell_of(message)
         self.network.send(message)

@@ -333,7 +333,7 @@ class Faults(Producers):
             ways = [way for each in self._at("partition", place) for way in each.effect]
             place.is_silent_to_broker = "to_broker" in ways
             place.is_silent_to_client = "to_client" in ways
-            place.held_kinds = {each.effect for each in self._at("hold", place)}
+            place.held_kinds = frozenset(each.effect for each in self._at("hold", place))
             place.extra_ms = max((each.effect for each in self._at("slow", place)), default=0)
             return
         trouble = self.stage.trouble

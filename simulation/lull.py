@@ -109,7 +109,8 @@ def played(connection: Connection, sent: list[int]) -> list[Exchange]:
     """What becomes of requests sent at these times: order is kept, answers come at once."""
     exchanges = []
     arrived_ms = home_ms = 0
-    law, (there, back) = connection.link.present_law, connection.streams
+    law = connection.link.present_law
+    there, back = connection.out_stream, connection.in_stream
     for sent_ms in sent:
         arrived_ms = max(arrived_ms, sent_ms + law.drawn(there, sent_ms))
         home_ms = max(home_ms, arrived_ms + law.drawn(back, arrived_ms))
@@ -125,12 +126,12 @@ def times_until(since_ms: int, until_ms: int, last_ms: int, every_ms: int) -> ra
 
 def latency_out(connection: Connection, sent_ms: int) -> int:
     """How long a request takes that is sent at that time."""
-    return connection.link.present_law.drawn(connection.streams[0], sent_ms)
+    return connection.link.present_law.drawn(connection.out_stream, sent_ms)
 
 
 def latency_in(connection: Connection, sent_ms: int) -> int:
     """How long an answer takes."""
-    return connection.link.present_law.drawn(connection.streams[1], sent_ms)
+    return connection.link.present_law.drawn(connection.in_stream, sent_ms)
 
 
 def has_time_between(config: ConsumerConfig, round_trip_ms: int) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from sys import intern
 from typing import Any, Protocol
 
 from attrs import define, field, frozen
@@ -138,22 +139,25 @@ class Connection:
     link: Link
     #: Which life of the broker it was opened to.
     broker_life: int
-    streams: tuple[int, int]
+    #: The streams of chance that say how long messages take, there and back.
+    out_stream: int
+    in_stream: int
     is_open: bool = True
     #: Whether the broker knows that it is gone: what comes now is lost.
     is_cut: bool = False
     #: The request that the broker is handling, and those that wait behind it.
     handled: Message | None = None
-    waiting: deque[Message] = field(factory=deque)
+    waiting: deque[Message] | None = None
     #: Whether those that wait are being let in, one after the other.
     is_letting_in: bool = False
     #: A fetch that found nothing and goes round and round.
     idle: object | None = None
     last_arrival_ms: int = 0
     last_homecoming_ms: int = 0
-    #: What a stopped link keeps of requests and of answers, and all that came behind it.
-    kept_out: deque[Passage] = field(factory=deque)
-    kept_in: deque[Passage] = field(factory=deque)
+    #: What a stopped link keeps of requests and of answers, and all that came behind it. Most
+    #: connections never have any, and are asked for it by every message.
+    kept_out: deque[Passage] | None = None
+    kept_in: deque[Passage] | None = None
     #: As whom its client sent each kind of request over it last, and what rows of it say then.
     spoken: dict[type[Request], tuple[Facts, str, Facts]] = field(factory=dict, repr=False)
     #: Its name in a recording.
@@ -179,7 +183,7 @@ class Link:
     is_silent_to_broker: bool = False
     is_silent_to_client: bool = False
     #: The kinds of requests that do not get through at the moment; "" stands for all.
-    held_kinds: set[str] = field(factory=set)
+    held_kinds: frozenset[str] = frozenset()
     #: How to go on with what it keeps, for each direction of a connection that it stops.
     held: list[Callable[[], None]] = field(factory=list)
     #: When its rules last changed.
@@ -269,8 +273,9 @@ class Network:
         """A client opens a connection."""
         link = self.link(peer.name, broker)
         label = f"{peer.name}/{name}"
-        streams = stream_key(self.seed, f"{label}/out"), stream_key(self.seed, f"{label}/in")
-        connection = Connection(name, peer, link, self.brokers[broker].life, streams)
+        out, back = stream_key(self.seed, f"{label}/out"), stream_key(self.seed, f"{label}/in")
+        name = intern(name)  # Each client has its own of the same name, and turns hold it.
+        connection = Connection(name, peer, link, self.brokers[broker].life, out, back)
         self.open[peer.name, name] = connection
         return connection
 
@@ -310,7 +315,7 @@ class Network:
         link, kernel = connection.link, self.kernel
         now_ms = kernel.now_ms
         law = link.present_law if link.extra_ms else link.law
-        at_ms = now_ms + law.drawn(connection.streams[0], now_ms)
+        at_ms = now_ms + law.drawn(connection.out_stream, now_ms)
         if at_ms < connection.last_arrival_ms:
             at_ms = connection.last_arrival_ms
         connection.last_arrival_ms = at_ms
@@ -340,7 +345,7 @@ class Network:
         elif connection.kept_out or link.stops(message.kind):
             is_stopped = partial(link.stops, message.kind)
             passage = Passage(is_stopped, partial(self._arrive, message))
-            self._keep(connection, connection.kept_out, passage)
+            self._keep_out(connection, passage)
         else:
             self._arrive(message)
 
@@ -348,7 +353,7 @@ class Network:
         """The end of a connection comes to the broker, behind all that was sent before it."""
         stops = partial(connection.link.stops, _ANY_KIND)
         if connection.kept_out or stops():
-            self._keep(connection, connection.kept_out, Passage(stops, connection.cut))
+            self._keep_out(connection, Passage(stops, connection.cut))
         else:
             connection.cut()
 
@@ -358,6 +363,8 @@ class Network:
         if not broker.is_up or connection.broker_life != broker.life or connection.is_cut:
             self.lost(message, "the connection is gone")
         elif connection.handled is not None or connection.waiting:
+            if connection.waiting is None:
+                connection.waiting = deque()
             connection.waiting.append(message)
         else:
             self._handle(message, broker)
@@ -409,7 +416,7 @@ class Network:
         link, kernel = connection.link, self.kernel
         now_ms = kernel.now_ms
         law = link.present_law if link.extra_ms else link.law
-        at_ms = now_ms + law.drawn(connection.streams[1], now_ms)
+        at_ms = now_ms + law.drawn(connection.in_stream, now_ms)
         if at_ms < connection.last_homecoming_ms:
             at_ms = connection.last_homecoming_ms
         connection.last_homecoming_ms = at_ms
@@ -429,11 +436,18 @@ class Network:
     def _come_home(self, connection: Connection, deliver: Callable[[], None]) -> None:
         link = connection.link
         if connection.kept_in or link.is_silent_to_client:
+            if connection.kept_in is None:
+                connection.kept_in = deque()
             self._keep(connection, connection.kept_in, Passage(link.stops_answers, deliver))
         else:
             deliver()
 
     # --- links that stop something ---
+
+    def _keep_out(self, connection: Connection, passage: Passage) -> None:
+        if connection.kept_out is None:
+            connection.kept_out = deque()
+        self._keep(connection, connection.kept_out, passage)
 
     def _keep(self, connection: Connection, kept: deque[Passage], passage: Passage) -> None:
         """The link stops this one, or keeps something that came before it."""
@@ -454,9 +468,8 @@ class Network:
         """The link lets something by again: what it kept is on its way once more."""
         is_out = kept is connection.kept_out
         now_ms = self.kernel.now_ms
-        latency_ms = connection.link.present_law.drawn(
-            connection.streams[0 if is_out else 1], now_ms
-        )
+        stream = connection.out_stream if is_out else connection.in_stream
+        latency_ms = connection.link.present_law.drawn(stream, now_ms)
         self._sent += 1
         rank = Rank.REQUEST if is_out else Rank.REPLY
         turn = Turn(now_ms + latency_ms, rank, connection.peer.name, connection.name, self._sent)

@@ -48,7 +48,7 @@ def a_calm_group(
 
 
 def the_way_of(sim: Simulation, client: str) -> BeatWay:
-    way = sim.stage.hosts[client]._beat_way
+    way = sim.stage.hosts[client].beat_way
     assert way is not None
     return way
 
@@ -161,7 +161,7 @@ def commit_as(sim: Simulation, member: str, partition: int, offset: int) -> None
 
 def overtake_on_a_new_way(sim: Simulation) -> None:
     """Somebody commits in ada's name before her first commit that becomes no message."""
-    way = sim.stage.hosts["ada"]._commit_way
+    way = sim.stage.hosts["ada"].commit_way
     if way is not None:
         way.standing = None
     commit_as(sim, "ada-1", 0, 3)
@@ -199,7 +199,7 @@ FAULTS_OF_COMMITS: dict[str, Callable[[Simulation], object]] = {
 @cache
 def next_commit_ms() -> int:
     """When ada's next automatic commit leaves in a calm group."""
-    way = a_calm_group({}).stage.hosts["ada"]._commit_way
+    way = a_calm_group({}).stage.hosts["ada"].commit_way
     assert way is not None
     return way.errand.at_ms
 
