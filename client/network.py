@@ -296,26 +296,24 @@ class NetworkClient:
         for connection in self.states.timed_out(now_ms):
             self._close_channel(connection)
             self._on_disconnected(connection, now_ms, lost)
-        for connection in self._with_timed_out_requests(now_ms):
-            self._close_channel(connection, self._overdue_over(connection, now_ms))
+        for connection, overdue in self._overdue(now_ms):
+            self._close_channel(connection, overdue)
             self._on_disconnected(connection, now_ms, lost)
         self._maybe_rebootstrap(now_ms, lost)
         self.ended.extend(lost)
 
-    def _with_timed_out_requests(self, now_ms: int) -> list[str]:
+    def _overdue(self, now_ms: int) -> list[tuple[str, ClientRequest]]:
+        """The connections over which an answer is overdue, each with what is not answered."""
         if now_ms < self._overdue_from_ms:
             return []
-        late = {
-            str(queue[0].node.id): connection
-            for connection, queue in self._in_flight.items()
-            if any(now_ms - request.sent_ms > request.timeout_ms for request in queue)
-        }
+        late: dict[str, tuple[str, ClientRequest]] = {}
+        for connection, queue in self._in_flight.items():
+            overdue = (each for each in queue if now_ms - each.sent_ms > each.timeout_ms)
+            first = next(overdue, None)
+            if first is not None:
+                late[str(first.node.id)] = connection, first
         self._look_at_overdue()
         return [late[node_id] for node_id in filled_with_texts(late)]
-
-    def _overdue_over(self, connection: str, now_ms: int) -> ClientRequest:
-        queue = self._in_flight[connection]
-        return next(each for each in queue if now_ms - each.sent_ms > each.timeout_ms)
 
     def _look_at_overdue(self) -> None:
         from_ms = NEVER

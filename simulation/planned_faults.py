@@ -143,7 +143,7 @@ class Fault:
         if value is not None and not hasattr(value, "matches"):
             raise TypeError(f'on must be an event such as On(kind="leader_elected"), not {value!r}')
         if value is not None:
-            require_request(getattr(value, "request", None) or "")
+            require_request(value.request or "")
 
     @options.validator
     def _are_the_verb_s(self, _attribute: object, value: Mapping[str, Any]) -> None:
