@@ -82,24 +82,20 @@ class Shard:
         return True
 
     def keep(self, standing: Standing, topics: Mapping[str, Topic]) -> None:
-        """Write a commit down now, and again when somebody looks at the offsets, or changes any.
+        """Write a commit down when somebody looks at the offsets, or changes any.
 
-        What another has kept of the same positions is what there is no more.
+        What there is came of it, so no other one is kept of the same positions.
         """
         standing.kept_in, standing.topics = self, topics
-        self._put_standing(standing)
         self._standing.append(standing)
 
     def _write_down(self) -> None:
         kept, self._standing = self._standing, []
         for standing in kept:
             standing.kept_in = None
-            self._put_standing(standing)
-
-    def _put_standing(self, standing: Standing) -> None:
-        for each in standing.renewed():
-            if each.value is not None:
-                self._offsets[each.group_id][each.topic, each.partition] = each.value
+            for each in standing.renewed():
+                if each.value is not None:
+                    self._offsets[each.group_id][each.topic, each.partition] = each.value
 
     # --- the group map and the offsets, each change with its way back ---
 

@@ -64,11 +64,4 @@ SHORT_WAY_FAULTS: tuple[Fault, ...] = (
         faulty="if False:",
         says="Whoever looks at offsets does not see when they were committed again.",
     ),
-    Fault(
-        file="coordinator/shard.py",
-        inside="keep",
-        line="self._put_standing(standing)",
-        faulty="pass",
-        says="Of two commits of a position that stand, the first to be kept counts.",
-    ),
 )
