@@ -30,10 +30,17 @@ def is_found_at_rest(threads: Threads, polling: PollLoop, group: GroupClient) ->
 
 
 def is_regular(config: ConsumerConfig, patience_ms: int) -> bool:
-    """Whether each heartbeat is over before the next is due, and nothing else is by then."""
+    """Whether nothing else is due before the next heartbeat, be this one answered or not.
+
+    The session goes by the last answer, which may be two intervals old when the next is due.
+    """
     interval_ms = config.heartbeat_interval_ms
-    limits_ms = config.request_timeout_ms, config.session_timeout_ms, config.max_poll_interval_ms
-    return config.retry_backoff_ms <= interval_ms <= patience_ms and interval_ms < min(limits_ms)
+    limits_ms = config.request_timeout_ms, config.max_poll_interval_ms
+    return (
+        config.retry_backoff_ms <= interval_ms <= patience_ms
+        and interval_ms < min(limits_ms)
+        and 2 * interval_ms <= config.session_timeout_ms
+    )
 
 
 def calm_until_ms(polling: PollLoop, group: GroupClient, now_ms: int) -> int:

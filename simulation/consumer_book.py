@@ -76,9 +76,6 @@ class ConsumerBook:
     last_repeat: Message | None = field(default=None, init=False)
     #: Whether somebody looks for repetitions, to pass over those that follow.
     seeks_quiet: bool = field(default=False, init=False)
-    #: How many of the next repetitions have been counted before they are played.
-    uncounted_beats: int = field(default=0, init=False)
-    uncounted_commits: int = field(default=0, init=False)
     last_heard: Message | None = field(default=None, init=False)
     #: When it last came to want other fetches than those that are under way.
     wants_other_since_ms: int = field(default=-1, init=False)
@@ -199,9 +196,7 @@ class ConsumerBook:
     def _note_beat(self, message: Message) -> None:
         if self.seeks_quiet:
             self.last_beat = message
-        self.uncounted_beats -= 1
-        if self.uncounted_beats < 0:
-            self._count(message)
+        self._count(message)
 
     def _note_metadata(self, request: Request, response: object) -> None:
         known = None if self.last_metadata is None else self.last_metadata[1]
@@ -238,9 +233,7 @@ class ConsumerBook:
     def _on_commit_answered(self, message: Message, response: object) -> None:
         if message.is_repeat and message.error == "NONE":
             self.last_repeat = message
-            self.uncounted_commits -= 1
-            if self.uncounted_commits < 0:
-                self._count(message)
+            self._count(message)
             return
         request = message.request
         assert isinstance(request, OffsetCommitRequest)

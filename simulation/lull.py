@@ -57,7 +57,8 @@ class Lull:
     #: What has become rows already, while the lull went on.
     counted_beats: int = 0
     counted_commits: int = 0
-    #: The folds that were closed meanwhile, and when; what came before belongs to them.
+    #: The folds that were closed meanwhile, and when; what came before belongs to them. The first
+    #: that is left stands for those that are forgotten.
     closed: list[tuple[int, Fold]] = field(factory=list)
 
     def fold_at(self, at_ms: int) -> Fold | None:
@@ -157,7 +158,10 @@ def hears_in_time(host: ConsumerHost) -> bool:
     config = host.role.config
     links = [connection.link for connection in host.connections.values()]
     longest_ms = max((link.present_law.longest_ms for link in links), default=0)
-    return 2 * longest_ms + config.fetch_max_wait_ms < config.request_timeout_ms
+    patience_ms = config.request_timeout_ms
+    if config.rebootstraps:
+        patience_ms = min(patience_ms, config.metadata_recovery_rebootstrap_trigger_ms)
+    return 2 * longest_ms + config.fetch_max_wait_ms < patience_ms
 
 
 def is_all(commit: Message, machine: Consumer, owned: int) -> bool:

@@ -10,7 +10,7 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
 
@@ -46,6 +46,7 @@ from simulation.lull import (
     times_until,
 )
 from simulation.network import Message
+from simulation.recorder import Fold
 from simulation.stage import Stage
 
 #: A lull that lasts fewer beats costs more than to play them; and for so many a group must have
@@ -246,6 +247,7 @@ class Lulls:
 
     def _wake(self, clients: Iterable[str]) -> None:
         resumed = []
+        earlier: dict[str, Callable[[int], Fold | None]] = {}
         for client in clients:
             lull = self._lulls.pop(client)
             self.stage.asleep.discard(client)
@@ -258,22 +260,23 @@ class Lulls:
             else:
                 self._restless.pop(client, None)
             resumed.append((self._resume(lull), lull.host))
+            if lull.closed:
+                earlier[client] = lull.fold_at
+        recorder = self.stage.recorder
         was_waking, self._is_waking = self._is_waking, True
+        before, recorder.earlier = recorder.earlier, {**recorder.earlier, **earlier}
         try:
             self.stage.kernel.play_aside(resumed)
         finally:
-            self._is_waking = was_waking
+            self._is_waking, recorder.earlier = was_waking, before
 
     def _resume(self, lull: Lull) -> int:
         """Set the member where its last lap begins; say from when it is played on."""
-        host, machine = lull.host, lull.host.machine
+        machine = lull.host.machine
         assert machine is not None
         machine.write_down()
         machine.threads.disturb()
         jump = self._find_jump(lull, machine)
-        # What is played again and was counted before must not count twice.
-        host.uncounted_beats = lull.counted_beats - (0 if jump is None else jump.beats)
-        host.uncounted_commits = lull.counted_commits - (0 if jump is None else jump.commits)
         if jump is None:
             if lull.session is not None:
                 lull.broker.restore_timer(lull.timer, lull.session)

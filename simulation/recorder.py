@@ -99,6 +99,9 @@ class Recorder:
     watchers: list[Callable[[Row], None]] = field(factory=list)
     #: Whether the last row is written.
     is_closed: bool = False
+    #: Says which fold was open at the time that is made up for, of a member whose lull is over. If
+    #: that is a row already, what it stands for was counted before.
+    earlier: dict[str, Callable[[int], Fold | None]] = field(factory=dict, init=False)
     _folds: dict[str, Fold] = field(factory=dict, init=False)
     _is_kept: bool = field(init=False)
 
@@ -144,6 +147,10 @@ class Recorder:
 
     def fold(self, client: str, since: int | None) -> Fold:
         """The fold of a member; a new one if the last has become a row."""
+        if self.earlier and client in self.earlier:
+            closed = self.earlier[client](self.now_ms())
+            if closed is not None:
+                return closed
         found = self._folds.get(client)
         if found is None:
             found = self._folds[client] = Fold(client, since)

@@ -12,6 +12,7 @@ from tests.mutants import (
     coordinator,
     coordinator_short_ways,
     coordinator_tables,
+    quiet_time,
     simulation,
 )
 from tests.mutants.faults import Fault
@@ -56,7 +57,7 @@ ROOMS: tuple[Room, ...] = (
         tests_last=("tests/conformance/test_client.py",),
     ),
     Room(
-        faults=simulation.SIMULATION_FAULTS,
+        faults=simulation.SIMULATION_FAULTS + quiet_time.QUIET_FAULTS,
         tests=(
             "tests/simulation",
             "tests/scenarios/test_delivery.py",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from client.calls import AsyncConsumer
-from simulation.chance import fixed
+from simulation.chance import Law, fixed
 from simulation.partings import first_difference
 from simulation.stage import Quiet
 from simulation.world import Simulation
@@ -55,6 +55,32 @@ def test_both_ways_agree_when_a_failure_ends_a_lull_amid_a_millisecond(
         with pytest.raises(ZeroDivisionError):
             sim.run_for("1m")
         touch(sim)
+        sim.run_for("20s")
+        return sim
+
+    assert first_difference(play("skip").events, play("play").events) is None
+
+
+def ask_amid_a_turn(sim: Simulation) -> None:
+    sim.after(0, lambda: len(sim.events))
+
+
+def ask_between_two_runs(sim: Simulation) -> None:
+    assert sim.events
+
+
+# The last heartbeat has been handled, but its answer is still on its way.
+@pytest.mark.parametrize("ask", [ask_amid_a_turn, ask_between_two_runs])
+def test_both_ways_say_what_set_a_session_though_somebody_asked_since(ask):
+    def play(quiet: Quiet) -> Simulation:
+        sim = Simulation(seed=1, quiet=quiet, latency=Law((1, 1, 1, 200)), brokers=1)
+        sim.topic("orders")
+        settings = {"enable.auto.commit": False, "session.timeout.ms": 10_000}
+        sim.consumers("checkout", "ada", topics=["orders"], settings=settings)
+        sim.run_for(30_200)
+        ask(sim)
+        sim.run_for(1)
+        sim.crash("ada")
         sim.run_for("20s")
         return sim
 

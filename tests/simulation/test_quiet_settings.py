@@ -9,7 +9,7 @@ import pytest
 
 from client.calls import AsyncConsumer
 from client.listeners import Partitions, RebalanceListener
-from simulation.chance import fixed
+from simulation.chance import Law, fixed
 from simulation.partings import first_difference
 from simulation.recorder import NoSink
 from simulation.stage import Quiet
@@ -238,6 +238,27 @@ def test_nobody_falls_into_a_lull_while_a_write_is_under_way_though_its_log_is_f
         sim.run_for("500ms")
         assert sim.events  # to ask is to close what counts them
         sim.run_for("10s")
+        return sim
+
+    assert first_difference(play("skip").events, play("play").events) is None
+
+
+def test_both_ways_agree_where_a_look_at_metadata_may_take_longer_than_the_client_is_patient():
+    def script(sim: Simulation) -> None:
+        trigger = {"metadata_recovery_rebootstrap_trigger_ms": 100}  # It waits behind a fetch.
+        a_group(sim, "ada", metadata_max_age_ms=5_100, **trigger)
+        sim.run_for("2m")
+
+    assert differ(script) is None
+
+
+def test_both_ways_agree_where_a_session_may_end_before_the_next_heartbeat():
+    rare_tail = Law((1,) * 30 + (3_500,))
+
+    def play(quiet: Quiet) -> Simulation:
+        sim = Simulation(quiet=quiet, brokers=1, latency=rare_tail)
+        a_group(sim, "ada", heartbeat_interval_ms=4_000, session_timeout_ms=6_000)
+        sim.run_for("10m")
         return sim
 
     assert first_difference(play("skip").events, play("play").events) is None

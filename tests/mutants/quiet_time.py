@@ -1,0 +1,168 @@
+"""Faults in what need not be played, or goes a way of its own, that the tests must notice."""
+
+from __future__ import annotations
+
+from tests.mutants.faults import Fault
+
+QUIET_FAULTS: tuple[Fault, ...] = (
+    Fault(
+        file="simulation/lull.py",
+        inside="is_latest",
+        line="and wait.deadline_ms <= ends_ms",
+        faulty="and True",
+        says="A member falls into a lull though its poll waits beyond its next heartbeat.",
+    ),
+    Fault(
+        file="simulation/lull.py",
+        inside="due_before",
+        line="return (before_ms - 1 - first_ms) // every_ms + 1",
+        faulty="return (before_ms - 1 - first_ms) // every_ms",
+        says="A calm forgets one automatic commit.",
+    ),
+    Fault(
+        file="simulation/lull.py",
+        inside="played",
+        line="law.drawn(back, arrived_ms)",
+        faulty="law.drawn(there, arrived_ms)",
+        says="Answers in a calm take as long as requests would.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        inside="_jump",
+        line="self._tell_coordinator(lull, jump)",
+        faulty="pass",
+        says="After a calm the coordinator has not heard of the heartbeats in it.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="arrive",
+        line="way.taken(now_ms) if network.is_free(connection, broker) else None",
+        faulty="way.taken(now_ms)",
+        says="A heartbeat of a consumer at rest gets through whatever stands in its way.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="taken",
+        line="return None if beaten is None or beaten[0].error_code is not _NONE else beaten",
+        faulty="return beaten",
+        says="A consumer at rest is not told that its group rebalances.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="leave",
+        line="if errand.request is not self.request or not self.connection.is_open:",
+        faulty="if errand.request is not self.request:",
+        says="What is repeated goes over a connection that is gone.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="arrive",
+        line="if way.fold.is_closed:",
+        faulty="if not way.tally.count:",
+        says="Heartbeats are counted in a row that is written already.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="message",
+        line="message.is_repeat = True",
+        faulty="pass",
+        says="A commit that meets something on its way is told as news.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="taken",
+        line="broker.logs[shard].keep(standing)",
+        faulty="pass",
+        says="The log does not know when a position was committed again.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="_begun",
+        line="if not broker.is_committed(request):",
+        faulty="if False:",
+        says="A commit that another has overtaken is taken for a repetition.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="taken",
+        line="if not broker.writes_at_once(shard, now_ms):",
+        faulty="if False:",
+        says="What a consumer at rest commits is in the log at once though that fails.",
+    ),
+    Fault(
+        file="simulation/beats.py",
+        inside="come_home",
+        line="or not connection.is_open",
+        faulty="",
+        says="An answer to a heartbeat is heard after its connection is gone.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line="if lull is not None and self.stage.kernel.is_present_over:",
+        faulty="if lull is not None:",
+        says="Who asks amid a millisecond is told of what comes later in it.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        inside="_resume",
+        line="machine.threads.disturb()",
+        faulty="pass",
+        says="After a calm a consumer goes by what was due before it.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        inside="_move_consumer",
+        line="heartbeat.received(jump.last_beat.heard_ms)",
+        faulty="pass",
+        says="After a calm a consumer believes that the coordinator was silent all the time.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line="and broker.writes_at_once(shard, stage.kernel.now_ms)",
+        faulty="",
+        says="Members fall into a lull while the log of their group is slow.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line='or commit.facts.get("member") != generation.member_id',
+        faulty="",
+        says="The commits of a static member that was replaced are taken for those of the new one.",
+    ),
+    Fault(
+        file="simulation/lull.py",
+        line="and config.metadata_max_age_ms > max(",
+        faulty="or config.metadata_max_age_ms > max(",
+        says="Looks at metadata that a back-off holds apart are thought to come by their age.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line='lull.end = Turn(lull.refresh_at_ms, Rank.TIMER, host.name, "lull")',
+        faulty='lull.end = Turn(lull.refresh_at_ms, Rank.CONSUMER, host.name, "lull")',
+        says="A lull that ends by itself ends after the answers of that millisecond.",
+    ),
+    Fault(
+        file="simulation/lull.py",
+        line="and machine.calls.subscriptions.has_all_fetch_positions",
+        faulty="and True",
+        says="A member that still looks for a position is left alone.",
+    ),
+    Fault(
+        file="simulation/quiet.py",
+        line="if lull.closed:",
+        faulty="if False:",
+        says="A question amid a lull changes what is said to have set a session's timer.",
+    ),
+    Fault(
+        file="simulation/lull.py",
+        inside="hears_in_time",
+        line="if config.rebootstraps:",
+        faulty="if False:",
+        says="A lull goes over a look at metadata for which its client is not patient enough.",
+    ),
+    Fault(
+        file="client/calm.py",
+        line="and 2 * interval_ms <= config.session_timeout_ms",
+        faulty="",
+        says="A commit leaves by itself though the session is over, and the coordinator unknown.",
+    ),
+)
