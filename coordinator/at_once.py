@@ -143,14 +143,8 @@ def commit_again(
     None if anybody else has committed, or anything was forgotten or deleted since.
     """
     member = _member_that_commits(shard, standing.request)
-    if member is None:
+    if member is None or not shard.take_again(standing, topics, now_ms):
         return None
-    if standing.kept_in is not shard or standing.topics is not topics:
-        if not shard.still_has(standing, topics):
-            return None
-        standing.at_ms = now_ms
-        shard.keep(standing, topics)
-    standing.at_ms = now_ms
     return _kept_session(shard, member, now_ms)
 
 

@@ -53,8 +53,9 @@ class Shard:
     #: Parked joins and syncs that a failed or stuck write has answered; they stay parked.
     answered_early: set[int] = field(factory=set)
     _offsets: dict[str, dict[TopicPartition, OffsetAndMetadata]] = field(factory=dict, init=False)
-    #: Commits whose latest time is not in the offsets yet.
-    _standing: list[Standing] = field(factory=list, init=False)
+    #: Commits whose latest time is not in the offsets yet: nobody else has been there since. Each
+    #: with the topics as they were when it was last looked at.
+    _standing: dict[Standing, Mapping[str, Topic]] = field(factory=dict, init=False)
 
     @property
     def offsets(self) -> dict[str, dict[TopicPartition, OffsetAndMetadata]]:
@@ -63,14 +64,23 @@ class Shard:
             self._write_down()
         return self._offsets
 
-    def still_has(self, standing: Standing, topics: Mapping[str, Topic]) -> bool:
+    def take_again(self, standing: Standing, topics: Mapping[str, Topic], now_ms: int) -> bool:
+        """Take a commit once more, if what it came to is what there is now; whether it is.
+
+        It is written down when somebody looks at the offsets, or changes any.
+        """
+        if self._standing.get(standing) is not topics:
+            if not self._still_has(standing, topics):
+                return False
+            self._standing[standing] = topics
+        standing.at_ms = now_ms
+        return True
+
+    def _still_has(self, standing: Standing, topics: Mapping[str, Topic]) -> bool:
         """Whether what a commit came to, in these topics, is what there is now."""
         for each in standing.records:
-            known, value, found = (
-                self._offsets.get(each.group_id),
-                each.value,
-                topics.get(each.topic),
-            )
+            known, value = self._offsets.get(each.group_id), each.value
+            found = topics.get(each.topic)
             if (
                 known is None
                 or value is None
@@ -81,18 +91,9 @@ class Shard:
                 return False
         return True
 
-    def keep(self, standing: Standing, topics: Mapping[str, Topic]) -> None:
-        """Write a commit down when somebody looks at the offsets, or changes any.
-
-        What there is came of it, so no other one is kept of the same positions.
-        """
-        standing.kept_in, standing.topics = self, topics
-        self._standing.append(standing)
-
     def _write_down(self) -> None:
-        kept, self._standing = self._standing, []
+        kept, self._standing = self._standing, {}
         for standing in kept:
-            standing.kept_in = None
             for each in standing.renewed():
                 if each.value is not None:
                     self._offsets[each.group_id][each.topic, each.partition] = each.value

@@ -6,18 +6,15 @@ it down as it was taken last when anybody looks at positions there, or changes a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from attrs import define, field
 
-from coordinator.cluster import Topic
 from coordinator.protocol import OffsetCommitRequest, OffsetCommitResponse
 from coordinator.records import OffsetRecord, position, record_of_position
 
 
 @define(eq=False, repr=False)
 class Standing:
-    """What such a commit comes to."""
+    """What such a commit comes to in one machine; a copy of that machine has none of them."""
 
     request: OffsetCommitRequest
     #: What is to be kept of it, as it was when that was last asked for.
@@ -25,10 +22,6 @@ class Standing:
     response: OffsetCommitResponse
     #: When it was taken last.
     at_ms: int
-    #: The shard that has still to write it down: until then nobody else has been there.
-    kept_in: object = None
-    #: The topics as they were when the shard began to keep it.
-    topics: Mapping[str, Topic] | None = None
     #: The time that the records have.
     _recorded_ms: int = field(init=False)
 

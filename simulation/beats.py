@@ -132,6 +132,7 @@ class CommitWay(Way):
     def taken(self, now_ms: int) -> tuple[Response, SetTimer] | None:
         """What the coordinator answers, and the log takes at once."""
         broker, standing = self.broker, self.standing
+        broker.show_cluster()  # A topic may be gone.
         shard = broker.machine.shard_of(self.request.group_id or "")
         if not broker.writes_at_once(shard, now_ms):
             return None
@@ -180,7 +181,6 @@ def arrive(way: Way) -> None:
     """A request has come to its broker."""
     connection, broker, host = way.connection, way.broker, way.host
     network, now_ms = host.network, host.kernel.now_ms
-    broker.show_cluster()
     taken = way.taken(now_ms) if network.is_free(connection, broker) else None
     if taken is None:
         network.come(way.message())

@@ -18,6 +18,7 @@ ShortWay = tuple[object, str, object]
 SHORT_WAYS: list[ShortWay] = [
     (Rest, "_is_calm", False),
     (Rest, "_start_pulse", None),
+    (Rest, "go_on", None),
     (Following, "_can_begin", False),
     (PollLoop, "_is_still_in_order", False),
     (PollLoop, "_pending_ms", 0),
@@ -31,5 +32,6 @@ SHORT_WAYS_OF_BROKERS: list[ShortWay] = [
     (BeatWay, "leave", False),
     (CommitWay, "leave", False),
     (GroupCoordinator, "commit_at_once", None),
+    (GroupCoordinator, "commit_again", None),
     (GroupCoordinator, "beat_at_once", None),
 ]
