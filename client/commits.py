@@ -83,8 +83,6 @@ class Commits:
     completed: deque[_Completion] = field(factory=deque)
     #: The offsets that were last put into a request, and how they look there.
     _last: tuple[_InOrder, tuple[OffsetCommitRequestTopic, ...]] = ((), ())
-    #: The last request to commit anything.
-    _latest: OffsetCommitRequest | None = None
     auto_commit_timer: Timer = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -202,9 +200,7 @@ class Commits:
             await self.call_back(done.callback, done.offsets, done.error)
 
     def is_to_be_said(self, request: OffsetCommitRequest) -> bool:
-        """Whether an automatic commit would say the same now as this one, which was the last."""
-        if request is not self._latest:
-            return False
+        """Whether an automatic commit would say the same now as this one."""
         return request.topics is self._topics_of(self.subscriptions.all_consumed())
 
     def tell_committed(self) -> None:
@@ -299,7 +295,7 @@ class Commits:
             if stable is None:
                 return self._unsent(offsets, self._not_a_member())
             sent, instance_id = stable, self.config.group_instance_id
-        self._latest = request = said or self._request(offsets, sent, instance_id)
+        request = said or self._request(offsets, sent, instance_id)
 
         def handle(reply: object, committed: RequestFuture[None]) -> Told:
             assert isinstance(reply, OffsetCommitResponse)

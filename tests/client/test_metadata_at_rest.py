@@ -85,16 +85,31 @@ def test_a_client_that_would_soon_begin_anew_looks_the_long_way():
     assert talk.consumer.pulse.until_ms == LONG_AGO
 
 
-def test_a_client_that_can_ask_nobody_at_once_connects_first():
+def a_watching_that_can_ask_nobody() -> Talk:
     talk = a_watching()
     network = talk.consumer.calls.client.network
     for node in talk.consumer.calls.metadata.nodes:
         if network.can_send(node.connection):
             network.states.disconnected(node.connection, talk.now_ms)
+    return talk
+
+
+def test_a_client_that_can_ask_nobody_at_once_connects_first():
+    talk = a_watching_that_can_ask_nobody()
 
     told = talk.consumer.on_time(expires_ms(talk))
 
     assert "ConnectionAttempted" in [type(fact).__name__ for fact in told]
+
+
+def test_a_client_that_can_reach_nobody_waits_before_it_tries_again():
+    talk = a_watching_that_can_ask_nobody()
+    for node in talk.consumer.calls.metadata.nodes:
+        talk.link(node.connection, "refuse")
+
+    talk.consumer.on_time(expires_ms(talk))
+
+    assert talk.consumer.next_wakeup_ms > expires_ms(talk)
 
 
 def test_a_view_that_somebody_wants_to_be_newer_lets_nothing_leave_by_itself():
