@@ -74,7 +74,7 @@ class Way:
     def leave(self, now_ms: int) -> bool:
         """Let it leave if it is due, and that alone; whether it did."""
         pulse, errand, host = self.pulse, self.errand, self.host
-        if errand.request is not self.request or not self.connection.is_open:
+        if errand.request is not self.request:
             return False
         wakes_ms = pulse.leave(errand, now_ms)
         if wakes_ms is None:

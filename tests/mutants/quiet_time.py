@@ -49,13 +49,6 @@ QUIET_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/beats.py",
-        inside="leave",
-        line="if errand.request is not self.request or not self.connection.is_open:",
-        faulty="if errand.request is not self.request:",
-        says="What is repeated goes over a connection that is gone.",
-    ),
-    Fault(
-        file="simulation/beats.py",
         inside="arrive",
         line="if way.fold.is_closed:",
         faulty="if not way.tally.count:",
