@@ -129,7 +129,8 @@ class Dice:
 
     def jitter(self) -> float:
         """A factor for a back-off."""
-        return _JITTER_LEAST + _JITTER_SPAN * (draw(self.stream, 2 * self.now_ms()) >> 11) / 2**53
+        drawn = draw(self.stream, 2 * self.now_ms()) >> 11
+        return _JITTER_LEAST + _JITTER_SPAN * drawn / 2**53
 
     def pick(self, bound: int) -> int:
         """A number from 0 up to, but not including, the bound."""

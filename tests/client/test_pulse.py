@@ -422,3 +422,16 @@ def test_the_heartbeat_thread_looks_round_with_what_leaves_by_itself():
     talk.consumer.write_down()
 
     assert talk.membership.heartbeat_thread.turns.deadline_ms == 14_000 + 100
+
+
+def test_a_heartbeat_speaks_of_the_generation_that_its_member_is_in_now():
+    talk = a_beating()
+    before = talk.membership.generation.generation_id
+    talk.wakeup()
+    talk.call("enforce_rebalance")
+    talk.poll(LONG_MS)
+    talk.advance(1_000)
+
+    (sent,) = talk.consumer.on_time(talk.membership.heartbeat.beat_at_ms)
+
+    assert sent.request.generation_id == talk.membership.generation.generation_id > before

@@ -128,6 +128,33 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         faulty="z = (stream + k) & _MASK",
         says="Neighbouring draws of a stream begin next to each other.",
     ),
+    Fault(
+        file="simulation/faults.py",
+        inside="restart_broker",
+        line="found, load_ms = stage.require_broker(broker), milliseconds(load)",
+        faulty="found, load_ms = stage.require_broker(broker), 0",
+        says="A broker that is back knows at once what is in its logs.",
+    ),
+    Fault(
+        file="simulation/producers.py",
+        inside="delete_topic",
+        line="if broker.is_up:",
+        faulty="if False:",
+        says="What was committed of a topic outlives it.",
+    ),
+    Fault(
+        file="simulation/fork.py",
+        line="forked.when(lambda row: row.seq >= at, make_change)",
+        faulty="forked.when(lambda row: row.seq > at + 1, make_change)",
+        says="A fork is changed after its row's millisecond.",
+    ),
+    Fault(
+        file="simulation/chance.py",
+        inside="jitter",
+        line="return _JITTER_LEAST + _JITTER_SPAN * drawn / 2**53",
+        faulty="return 1.0",
+        says="All back-offs are of the same length.",
+    ),
     # --- the record ---
     Fault(
         file="simulation/recorder.py",

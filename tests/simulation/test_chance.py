@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,6 +78,15 @@ def test_dice_choose_by_the_moment(now_ms, bound):
 
     assert 0.8 <= dice.jitter() == dice.jitter() < 1.2
     assert 0 <= dice.pick(bound) == dice.pick(bound) < bound
+
+
+def test_back_offs_are_stretched_by_all_factors_alike():
+    stream = stream_key(0, "ada/choices")
+    factors = [Dice(stream, partial(int, now_ms)).jitter() for now_ms in range(1_000)]
+
+    counts = [sum(n <= 10 * factor < n + 1 for factor in factors) for n in (8, 9, 10, 11)]
+
+    assert all(200 <= count <= 300 for count in counts)
 
 
 @pytest.mark.parametrize("law", [LAN, fixed(3), between(2, 9)], ids=["lan", "fixed", "between"])

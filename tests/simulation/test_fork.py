@@ -32,6 +32,17 @@ def test_a_fork_is_the_same_run_up_to_its_event_and_another_one_after_it():
     assert "consumer_crashed" not in {row.kind for row in forked.original}
 
 
+def test_a_fork_is_changed_in_the_millisecond_of_its_row():
+    stable = the_first_stable_row()
+
+    forked = fork(a_minute_of_two, at=stable, change=lambda sim: sim.crash("bea"))
+
+    crashed = next(row for row in forked.forked if row.kind == "consumer_crashed")
+    then_ms = forked.original[stable - 1].at_ms
+    later = next(row.seq for row in forked.original if row.at_ms > then_ms)
+    assert (crashed.at_ms, crashed.seq) == (then_ms, later)
+
+
 def test_a_fork_that_changes_nothing_is_the_same_run():
     forked = fork(a_minute_of_two, at=5, change=lambda _sim: None)
 

@@ -37,6 +37,18 @@ def owners(sim: Simulation) -> dict[int | None, str | None]:
     return held
 
 
+def committed_of(sim: Simulation, group: str) -> dict[tuple[str, int | None], int]:
+    """What the coordinator has of a group, by topic and partition."""
+    broker = sim.stage.coordinator_of(group)
+    assert broker is not None
+    shard = broker.machine.slots[sim.stage.shard_of(group)].shard
+    assert shard is not None
+    return {
+        (topic, partition): each.committed_offset
+        for (topic, partition), each in shard.offsets[group].items()
+    }
+
+
 def test_a_dead_consumer_is_missed_when_its_session_ends():
     sim = a_world()
     sim.run_for("1m")
@@ -180,10 +192,27 @@ def test_a_broker_that_crashes_is_replaced_and_every_acknowledged_commit_survive
     sim.run_for("30s")
 
     assert sim.is_stable("checkout")
-    acknowledged = {row.partition: row.offset for row in of_kind(sim.events, "commit_acknowledged")}
-    group = sim.stage.group("checkout")
-    assert group is not None
-    assert len(acknowledged) == 12
+    acknowledged = {
+        row.partition: row.offset or 0 for row in of_kind(sim.events, "commit_acknowledged")
+    }
+    kept = committed_of(sim, "checkout")
+    assert len(acknowledged) == len(kept) == 12
+    assert all(kept["orders", partition] >= offset for partition, offset in acknowledged.items())
+
+
+def test_a_broker_that_is_back_takes_so_long_to_load_what_nobody_leads():
+    sim = Simulation(seed=7, brokers=1)
+    sim.topic("orders")
+    sim.consumers("checkout", "ada", topics=["orders"])
+    sim.run_for("20s")
+    sim.crash_broker(1)
+    sim.run_for("5s")
+
+    sim.restart_broker(1, load="7s")
+    restarted_ms = sim.now_ms
+    sim.run_for("10s")
+
+    assert restarted_ms + 7_000 in {row.at_ms for row in of_kind(sim.events, "group_loaded")}
 
 
 def test_records_are_processed_once_each_in_the_calm():
@@ -233,6 +262,20 @@ def test_a_topic_that_is_deleted_is_given_up():
 
     revoked = {row.topic for row in of_kind(sim.events, "partition_revoked", "partition_lost")}
     assert "payments" in revoked
+
+
+def test_what_was_committed_of_a_topic_goes_with_it():
+    sim = Simulation(seed=3)
+    for topic in ("orders", "payments"):
+        sim.topic(topic, partitions=2)
+    sim.consumers("checkout", "ada", topics=["orders", "payments"])
+    sim.run_for("20s")
+    before = {topic for topic, _ in committed_of(sim, "checkout")}
+
+    sim.delete_topic("payments")
+
+    assert before == {"orders", "payments"}
+    assert {topic for topic, _ in committed_of(sim, "checkout")} == {"orders"}
 
 
 def test_an_application_of_ones_own_sees_the_virtual_time():
