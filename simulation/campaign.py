@@ -85,6 +85,7 @@ def _failure_of(error: Exception, world: World, command: str | None) -> Failure:
 
 def differ_of(world: World, command: str | None = None) -> Failure | None:
     """How the rows of this world differ, its quiet time skipped or played; None if they do not."""
+    command = command or command_for(world.seed, "--both-ways")
     try:
         skipped, played = rows_of(world, "skip"), rows_of(world, "play")
     except Exception as error:  # noqa: BLE001 (whatever a world raises is a finding)
@@ -141,9 +142,9 @@ def shrunk(failure: Failure, judge: Judge) -> World:
     return shrink(draw_world(failure.seed), fails)
 
 
-def command_for(seed: int) -> str:
-    """What repeats a world of a campaign."""
-    return f"python -m simulation.campaign --worlds 1 --seed {seed}"
+def command_for(seed: int, *flags: str) -> str:
+    """What repeats a world of a campaign that was played with these flags."""
+    return " ".join(("python -m simulation.campaign --worlds 1 --seed", str(seed), *flags))
 
 
 def repetition(seed: int, command: str | None = None) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from io import StringIO
 from typing import Any
 
 import pytest
 
 from client.applications import CommitMode
-from simulation.campaign import Campaign, Failure, fail_of, main
+from simulation.campaign import Campaign, Failure, differ_of, fail_of, main
 from simulation.ghosts import GHOST_VERBS
 from simulation.hand_written import APPLICATIONS
 from simulation.planned_faults import PAIRS
+from simulation.quiet import Lulls
 from simulation.random_worlds import draw_world
 from simulation.recorder import MemorySink
 from simulation.shrinking import shrink
+from simulation.stage import Stage
 from simulation.world_plans import ConsumerPlan, TopicPlan, World, play
 from simulation.world_scripts import script_of
 
@@ -244,3 +247,43 @@ def test_a_world_that_raises_is_a_failure_with_its_seed_and_command():
     assert failure.told.endswith(
         "seed 5; to repeat it: python -m simulation.campaign --worlds 1 --seed 5"
     )
+
+
+# --- both ways ---
+
+
+def no_beat_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lulls, "_add_beats", lambda *_: None)
+
+
+def quiet_time_cannot_be_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    settle = Stage.settle
+
+    def raises(self: Stage) -> None:
+        if self.lulls is None:
+            raise RuntimeError("planted")
+        settle(self)
+
+    monkeypatch.setattr(Stage, "settle", raises)
+
+
+@pytest.mark.parametrize(
+    ("plant", "words"),
+    [
+        (no_beat_is_told, "skipping and playing quiet time differ"),
+        (quiet_time_cannot_be_played, "RuntimeError in test_campaign.raises"),
+    ],
+    ids=["rows that differ", "an exception"],
+)
+def test_what_differs_both_ways_is_told_with_the_command_that_gives_it_again(
+    plant, words, monkeypatch, tmp_path, capsys
+):
+    plant(monkeypatch)
+    failure = differ_of(draw_world(0))
+    assert failure is not None
+    command = failure.told.rpartition("to repeat it: python -m simulation.campaign ")[2]
+
+    status = main([*shlex.split(command), "--no-shrink", "--out", str(tmp_path)])
+
+    assert (status, failure.kind) == (1, words)
+    assert failure.told in capsys.readouterr().out
