@@ -214,7 +214,9 @@ class Campaign:
         self.failures.append(failure)
         self.results.write(f"\n{failure.told}\n")
         alike = [each for each in self.failures if each.kind == failure.kind]
-        self._save(failure, draw_world(failure.seed))
+        path = self._save(failure, draw_world(failure.seed))
+        if path is not None:
+            self.results.write(f"  saved as {path}\n")
         if self.is_shrinking and len(alike) <= _SHRUNK_OF_A_KIND_MAX:
             small = shrunk(failure, self.judge)
             self.results.write(f"\n{self._script(failure, small)}")
@@ -225,12 +227,14 @@ class Campaign:
         judge = "differ_of" if self.judge is differ_of else "fail_of"
         return script_of(world, f"{failure.kind}, found with seed {failure.seed}.", judge)
 
-    def _save(self, failure: Failure, world: World) -> None:
+    def _save(self, failure: Failure, world: World) -> Path | None:
         """Keep it at once, large as it is: what was found must survive an interrupt."""
-        if self.out is not None:
-            self.out.mkdir(parents=True, exist_ok=True)
-            path = self.out / f"world_{failure.seed}.py"
-            path.write_text(self._script(failure, world), encoding="utf-8")
+        if self.out is None:
+            return None
+        self.out.mkdir(parents=True, exist_ok=True)
+        path = self.out / f"world_{failure.seed}.py"
+        path.write_text(self._script(failure, world), encoding="utf-8")
+        return path
 
     def _say(self, text: str) -> None:
         self.talk.write(text)
@@ -243,7 +247,7 @@ def _parsed(arguments: Sequence[str] | None) -> Namespace:
     parser.add_argument("--seed", type=int, default=0, help="the first world's (0)")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time (1)")
     parser.add_argument(
-        "--out", type=Path, default=Path("failures"), help="where scripts are saved"
+        "--out", type=Path, default=Path("failures"), help="where scripts are saved (failures)"
     )
     parser.add_argument(
         "--both-ways", action="store_true", help="compare rows with quiet time skipped and played"

@@ -198,6 +198,28 @@ def test_a_campaign_prints_saves_and_counts_what_fails(tmp_path):
     assert first in results.getvalue()
 
 
+def test_a_campaign_says_where_it_saves_what_fails(tmp_path):
+    world, _ = a_world_with_a_crash()
+    results = StringIO()
+
+    Campaign(
+        seeds=[world.seed],
+        judge=crashes_are_failures,
+        out=tmp_path,
+        results=results,
+        talk=StringIO(),
+    ).run()
+
+    assert f"  saved as {tmp_path / f'world_{world.seed}.py'}\n" in results.getvalue()
+
+
+def test_the_program_s_help_says_where_scripts_are_saved_unless_told_otherwise(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+
+    assert "where scripts are saved (failures)" in capsys.readouterr().out
+
+
 def test_a_campaign_in_which_all_worlds_hold_ends_well_with_several_jobs():
     talk = StringIO()
 
