@@ -317,7 +317,7 @@ class Liveness(Checker):
         for seen in self.unrest():
             settle_ms = self.patience.settle_ms
             told = f"{seen} at {due_ms} ms, {settle_ms} ms after the last disturbance"
-            self.blame(told, self._last)
+            self.blame(told, self._last, at_ms=due_ms)
 
     def unrest(self) -> list[str]:
         """What is not at rest now, in words: groups, partitions without owner or leader."""
@@ -344,7 +344,9 @@ class Liveness(Checker):
                 if not self._is_old_news(group, topic)
                 and not self._owners.get(Place(group, topic, partition))
             ]
-            if state != GroupState.STABLE.value:
+            if state is None:
+                found.append(f"no coordinator knows {group}")
+            elif state != GroupState.STABLE.value:
                 found.append(f"{group} is {state}")
             elif orphans:
                 found.append(f"nobody of {group} owns {_listed(orphans)}")

@@ -18,6 +18,7 @@ class Violation:
     checker: str
     sentence: str
     seen: str
+    #: When it was seen, or rest was due.
     at_ms: int
     #: The `seq` of the rows that show it, in order.
     rows: tuple[int, ...]
@@ -42,14 +43,14 @@ class Checker:
         """What it looks at."""
         raise NotImplementedError
 
-    def blame(self, seen: str, *rows: Row) -> None:
-        """Write a violation down."""
+    def blame(self, seen: str, *rows: Row, at_ms: int | None = None) -> None:
+        """Write a violation down, as of the last of its rows unless another time is given."""
         self.found.append(
             Violation(
                 checker=type(self).__name__,
                 sentence=self.sentence,
                 seen=seen,
-                at_ms=rows[-1].at_ms,
+                at_ms=rows[-1].at_ms if at_ms is None else at_ms,
                 rows=tuple(row.seq for row in rows),
             )
         )

@@ -14,6 +14,7 @@ from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
 from simulation.world import Simulation
 from tests.support.rows import (
+    a_recording,
     a_stable_group,
     an_event,
     found_in,
@@ -47,6 +48,23 @@ def test_a_group_that_does_not_come_to_rest_is_found():
     events = a_world_with_ada(moves(500, "PreparingRebalance"))
 
     assert found_in(*events, patience=PATIENCE) == [("Liveness", (2,))]
+
+
+def test_what_is_found_is_of_the_moment_when_rest_was_due():
+    events = a_world_with_ada(moves(500, "PreparingRebalance"))
+
+    (found,) = check(a_recording(*events), patience=PATIENCE)
+
+    assert str(found).startswith(
+        f"Liveness at {SETTLE_MS} ms, rows 2: checkout is PreparingRebalance"
+        f" at {SETTLE_MS} ms, {SETTLE_MS} ms after the last disturbance"
+    )
+
+
+def test_a_group_that_nobody_asked_to_join_is_found_by_its_name():
+    (found,) = check(a_recording(*a_world_with_ada()), patience=PATIENCE)
+
+    assert found.seen.startswith(f"no coordinator knows checkout at {SETTLE_MS} ms")
 
 
 def test_a_group_that_rebalances_again_and_keeps_its_partitions_is_found_too():
