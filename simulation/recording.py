@@ -14,6 +14,7 @@ from typing import Unpack
 
 from attrs import evolve, frozen
 
+from simulation.errors import SimulationError
 from simulation.events import Row
 from simulation.parquet_sink import PYARROW_VERSION, ParquetSink
 from simulation.parquet_source import Recording, read_recording
@@ -70,6 +71,11 @@ def replay(
     """Play a run again from its `run.json`, and compare the events byte for byte."""
     before = read_recording(run_directory)
     told = before.run_file
+    if not told.scenario:
+        raise SimulationError(
+            f"{run_directory} cannot be played again: it holds no scenario, for a script"
+            " recorded it; run that script again, or let simulation.fork.fork play it twice"
+        )
     limits = limits or Limits()
     scenario = Scenario.from_dict(
         told.scenario,

@@ -267,6 +267,19 @@ def test_a_replay_that_differs_is_1(kept, tmp_path):
     assert result.stdout.endswith("so its files were changed, or this is our bug\n")
 
 
+def test_to_replay_a_run_that_a_script_recorded_is_2(kept, tmp_path):
+    scripted = tmp_path / "scripted"
+    scripted.mkdir()
+    said = json.loads((kept / "eager" / "run.json").read_text())
+    (scripted / "run.json").write_text(json.dumps(said | {"scenario": {}, "versions": {}}))
+    (scripted / "events").symlink_to(kept / "eager" / "events")
+
+    result = groupsim("replay", scripted)
+
+    assert result.exit_code == 2
+    assert "scripted cannot be played again: it holds no scenario" in result.stderr
+
+
 def test_runs_that_are_there_already_are_kept_and_nothing_is_played(scenario, kept):
     before = (kept / "eager" / "run.json").stat().st_mtime_ns
 

@@ -6,11 +6,14 @@ import pytest
 from attrs import evolve
 from pyarrow import parquet
 
+from simulation.errors import SimulationError
 from simulation.events import Row
+from simulation.parquet_sink import ParquetSink
 from simulation.recording import record, replay
-from simulation.run_directory import RUN_FILE, read_run_file
+from simulation.run_directory import RUN_FILE, RunFile, read_run_file
 from simulation.scenarios import Scenario, ScenarioError
 from simulation.version import VERSION
+from simulation.world import Simulation
 from tests.support.stories import rows_of, the_leader_dies
 
 
@@ -87,4 +90,14 @@ def test_a_run_with_a_foreign_scenario_is_refused_with_its_place(tmp_path):
     path.write_text(json.dumps(told))
 
     with pytest.raises(ScenarioError, match=r"unknown key 'grops'.*did you mean `groups`"):
+        replay(tmp_path / "run")
+
+
+def test_a_run_that_a_script_recorded_has_no_scenario_to_play_again(tmp_path):
+    with ParquetSink(tmp_path / "run") as sink:
+        sim = Simulation(seed=7, sink=sink)
+        sim.end()
+        sink.finish(RunFile(run="run", scenario={}, seed=7, versions={}, outcome={}))
+
+    with pytest.raises(SimulationError, match=r"it holds no scenario, .*; run that script again"):
         replay(tmp_path / "run")
