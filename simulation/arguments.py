@@ -5,7 +5,12 @@ Whoever is wrong is told the argument, what it must be and what it was.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+#: As `Topic.validate` of Kafka has it.
+_TOPIC_NAME_MOST = 249
+_OF_A_TOPIC = re.compile(rf"[a-zA-Z0-9._-]{{1,{_TOPIC_NAME_MOST}}}")
 
 
 def require_name(what: str, value: object) -> None:
@@ -14,6 +19,19 @@ def require_name(what: str, value: object) -> None:
         raise TypeError(f"{what} must be a text, not {value!r}")
     if not value.strip():
         raise ValueError(f"{what} must not be blank, not {value!r}")
+
+
+def require_topic_name(name: object) -> None:
+    """Refuse what Kafka does not take for the name of a topic, by its rule."""
+    what = "name of a topic"
+    require_name(what, name)
+    if name in (".", ".."):
+        raise ValueError(f"{what} must not be . or .., not {name!r}")
+    if not _OF_A_TOPIC.fullmatch(str(name)):
+        raise ValueError(
+            f"{what} must be up to {_TOPIC_NAME_MOST} letters of ASCII, digits, '.', '_' and '-',"
+            f" not {name!r}"
+        )
 
 
 def require_names(what: str, value: object) -> None:

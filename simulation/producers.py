@@ -10,7 +10,7 @@ from typing import Unpack
 
 from attrs import define, field
 
-from simulation.arguments import require_name, require_whole
+from simulation.arguments import require_topic_name, require_whole
 from simulation.cluster import OFFSETS_TOPIC, SimulatedTopic
 from simulation.durations import Duration, milliseconds
 from simulation.events import Facts, WorldEventKind
@@ -48,7 +48,7 @@ class Producers:
         so often.
         """
         stage = self.stage
-        require_name("name of a topic", name)
+        require_topic_name(name)
         if name == OFFSETS_TOPIC:
             raise ValueError(f"name of a topic must not be {name}, which the brokers write")
         require_whole("partitions", partitions, least=1)

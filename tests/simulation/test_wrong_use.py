@@ -234,6 +234,22 @@ PRODUCING: dict[str, tuple[Callable[[Simulation], object], str]] = {
         lambda sim: sim.topic("__consumer_offsets"),
         "name of a topic must not be __consumer_offsets, which the brokers write",
     ),
+    "blank name of a topic": (
+        lambda sim: sim.topic(""),
+        "name of a topic must not be blank, not ''",
+    ),
+    "topic that is a folder": (
+        lambda sim: sim.topic(".."),
+        r"name of a topic must not be \. or \.\., not '\.\.'",
+    ),
+    "letter in the name of a topic": (
+        lambda sim: sim.topic("bücher"),
+        "name of a topic must be up to 249 letters of ASCII, digits, .* not 'bücher'",
+    ),
+    "length of the name of a topic": (
+        lambda sim: sim.topic("x" * 250),
+        "name of a topic must be up to 249 letters of ASCII, digits, .* not 'xxx",
+    ),
     "rate": (lambda sim: sim.produce("orders", -5), "records_per_s must not .*, not -5"),
     "later rate": (
         lambda sim: sim.topic("late", varying=[("1m", -5)]),
@@ -259,6 +275,14 @@ def test_nothing_is_written_with_a_wrong(act, words):
         act(sim)
     assert len(sim.events) == before
     assert list(sim.stage.cluster.topics) == ["orders"]
+
+
+def test_the_name_of_a_topic_may_be_as_long_as_kafka_allows():
+    sim = a_world()
+
+    sim.topic("x" * 249)
+
+    assert "x" * 249 in sim.stage.cluster.topics
 
 
 OF_A_WRONG_KIND: dict[str, tuple[Callable[[Any], object], str]] = {
