@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from math import isfinite
-from typing import Unpack
+from typing import Any, Unpack
 
 from attrs import define, field
 
@@ -54,14 +54,9 @@ class Producers:
         require_whole("partitions", partitions, least=1)
         retention_ms = None if retention is None else milliseconds(retention)
         _rate_of("records_per_s", records_per_s)
-        changes = [(milliseconds(time), _rate_of("varying", rate)) for time, rate in varying]
-        for at_ms, _rate in changes:
-            if at_ms < (now_ms := stage.kernel.now_ms):
-                raise ValueError(f"varying must not be before the present, {now_ms}, not {at_ms}")
+        changes = _changes_of(varying, stage.kernel.now_ms)
         if burst is not None:
-            require_whole("records of a burst", burst[0], least=1)
-            if milliseconds(burst[1]) < 1:
-                raise ValueError(f"burst must be some records each so often, not {burst!r}")
+            _require_burst(burst)
         stage.wake_all()
         stage.cluster.create_topic(name, partitions, retention_ms)
         self._record(WorldEventKind.TOPIC_CREATED, topic=name, count=partitions)
@@ -199,6 +194,34 @@ class Producers:
     def _record(self, kind: WorldEventKind, **facts: Unpack[Facts]) -> int:
         now_ms = self.stage.kernel.now_ms
         return self.stage.recorder.record(kind, now_ms, None, **facts)
+
+
+def _changes_of(varying: Sequence[object], now_ms: int) -> list[tuple[int, Fraction]]:
+    """When a topic gets another rate, and which."""
+    if isinstance(varying, str) or not isinstance(varying, Sequence):
+        raise TypeError(f'varying must be a sequence such as [("10s", 50)], not {varying!r}')
+    changes = []
+    for each in varying:
+        time, rate = _pair("each of varying", each, 'a time and a rate, such as ("10s", 50)')
+        changes.append((milliseconds(time), _rate_of("varying", rate)))
+    for at_ms, _rate in changes:
+        if at_ms < now_ms:
+            raise ValueError(f"varying must not be before the present, {now_ms}, not {at_ms}")
+    return changes
+
+
+def _require_burst(burst: object) -> None:
+    count, every = _pair("burst", burst, 'records and how often, such as (100, "1m")')
+    require_whole("records of a burst", count, least=1)
+    if milliseconds(every) < 1:
+        raise ValueError(f"burst must be some records each so often, not {burst!r}")
+
+
+def _pair(what: str, value: object, example: str) -> tuple[Any, Any]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:  # noqa: PLR2004 (a pair)
+        raise TypeError(f"{what} must be {example}, not {value!r}")
+    first, second = value
+    return first, second
 
 
 def _rate_of(name: str, records_per_s: Rate) -> Fraction:

@@ -300,6 +300,22 @@ OF_A_WRONG_KIND: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda sim: sim.topic("late", records_per_s="10/s"),
         "records_per_s must be a number of records a second, not '10/s'",
     ),
+    "burst": (
+        lambda sim: sim.topic("late", burst=5),
+        r'burst must be records and how often, such as \(100, "1m"\), not 5',
+    ),
+    "half of a burst": (
+        lambda sim: sim.topic("late", burst=(5,)),
+        r"burst must be records and how often, such as .*, not \(5,\)",
+    ),
+    "rates": (
+        lambda sim: sim.topic("late", varying=5),
+        r'varying must be a sequence such as \[\("10s", 50\)\], not 5',
+    ),
+    "change of a rate": (
+        lambda sim: sim.topic("late", varying=[(1, 2, 3)]),
+        r"each of varying must be a time and a rate, such as .*, not \(1, 2, 3\)",
+    ),
     "endless rate": (
         lambda sim: sim.produce("orders", float("inf")),
         "records_per_s must be a number of records a second, not inf",
