@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from attrs import field, frozen
@@ -155,7 +155,9 @@ class Fault:
             known[name](found)
 
     @brokers.validator
-    def _has_links(self, _attribute: object, value: tuple[int, ...]) -> None:
+    def _has_links(self, _attribute: object, value: object) -> None:
+        if not isinstance(value, Sequence) or any(type(each) is not int for each in value):
+            raise TypeError(f"brokers must be numbers of brokers, such as (1, 2), not {value!r}")
         if value and self.verb not in _OF_LINKS:
             raise ValueError(f"brokers must stand with one of {', '.join(_OF_LINKS)}: {value!r}")
 

@@ -297,6 +297,8 @@ class Stage:
 
     def require_broker(self, broker: int) -> Broker:
         """The broker of that id."""
+        if type(broker) is not int:
+            raise TypeError(f"a broker must be named by its number, not {broker!r}")
         if broker not in self.brokers:
             raise SimulationError(f"there is no broker {broker}, only {sorted(self.brokers)}")
         return self.brokers[broker]

@@ -13,6 +13,8 @@ from simulation.errors import SimulationError
 from simulation.planned_faults import OPTIONS, PAIRS
 from simulation.world import Fault, Simulation
 
+A_HEARTBEAT = HeartbeatRequest(group_id="g", member_id="m", generation_id=1)
+
 
 def a_world() -> Simulation:
     sim = Simulation(seed=1)
@@ -116,7 +118,7 @@ def test_a_raw_member_sends_to_brokers_that_are_there():
     ghost = a_world().raw_member("ghost", "checkout")
 
     with pytest.raises(SimulationError, match="there is no broker 9"):
-        ghost.send(HeartbeatRequest(group_id="g", member_id="m", generation_id=1), broker=9)
+        ghost.send(A_HEARTBEAT, broker=9)
 
 
 def test_a_ready_made_loop_cannot_be_without_anything_to_read():
@@ -171,6 +173,8 @@ PLANS: dict[str, tuple[dict[str, Any], str]] = {
     "value of an option": ({"options": {"by": "x"}}, "a length of time must .*, not 'x'"),
     "time": ({"at": "soon"}, "a length of time must .*, not 'soon'"),
     "length": ({"lasts": "x"}, "a length of time must .*, not 'x'"),
+    "broker": ({"brokers": 2}, r"brokers must be numbers of .*, such as \(1, 2\), not 2"),
+    "text for a broker": ({"brokers": ("2",)}, r"brokers must be numbers of .*, not \('2',\)"),
     "event": ({"at": None, "on": "joined"}, "on must be an event such as On.*, not 'joined'"),
 }
 
@@ -206,6 +210,21 @@ def test_a_broker_does_not_die_half_of_its_death():
 def test_a_fault_of_a_broker_that_is_not_there_is_refused_when_it_is_told():
     with pytest.raises(SimulationError, match="there is no broker 7"):
         a_world().fault(Fault(verb="crash_broker", target=7, at="1m"))
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda sim: sim.crash_broker("1"),
+        lambda sim: sim.move_coordinator("checkout", "1"),
+        lambda sim: sim.partition("ada", "1"),
+        lambda sim: sim.raw_member("ghost", "checkout").send(A_HEARTBEAT, broker="1"),
+    ],
+    ids=["that is to crash", "that is to coordinate", "of a link", "that is to be asked"],
+)
+def test_a_number_in_quotes_is_no_broker(act):
+    with pytest.raises(TypeError, match="a broker must be named by its number, not '1'"):
+        act(a_world())
 
 
 PRODUCING: dict[str, tuple[Callable[[Simulation], object], str]] = {
