@@ -52,6 +52,12 @@ def require_whole(what: str, value: object, *, least: int) -> None:
         raise ValueError(f"{what} must be at least {least}, not {value}")
 
 
+def require_yes_or_no(what: str, value: object) -> None:
+    """Refuse what is neither True nor False: a text such as "no" would count as True."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} must be True or False, not {value!r}")
+
+
 def require_function(what: str, value: object) -> None:
     """Refuse what cannot be called."""
     if not callable(value):

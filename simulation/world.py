@@ -25,6 +25,7 @@ from simulation.arguments import (
     require_name,
     require_names,
     require_whole,
+    require_yes_or_no,
 )
 from simulation.chance import LAN, Law
 from simulation.collector import collecting_rarely
@@ -437,6 +438,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
         _require_pattern(pattern)
     if not isinstance(options.get("settings") or {}, Mapping):
         raise TypeError(f"settings must be a mapping by name, not {options['settings']!r}")
+    for name in ("static", "start"):
+        require_yes_or_no(name, options.get(name, False))
     if not (app is None or isinstance(app, PollLoop) or callable(app)):
         raise TypeError(f"app must be a PollLoop or an async function, not {app!r}")
 

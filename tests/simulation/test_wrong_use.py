@@ -65,6 +65,8 @@ CONSUMERS: dict[str, tuple[dict[str, Any], str]] = {
     "settings": ({"settings": ["x"]}, r"settings must be a mapping by name, not \['x'\]"),
     "option": ({"topic": ["orders"]}, "one of topics, pattern, .*: 'topic'"),
     "text for topics": ({"topics": "orders"}, "topics must be .*, not the text 'orders'"),
+    "start": ({"start": "no"}, "start must be True or False, not 'no'"),
+    "word for static": ({"static": "yes"}, "static must be True or False, not 'yes'"),
     "application": ({"app": "loop"}, "app must be a PollLoop or an async function, not 'loop'"),
 }
 
