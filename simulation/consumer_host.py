@@ -130,6 +130,8 @@ class ConsumerHost(ConsumerBook):
     def start(self, cause: int | None = None) -> None:
         """Begin to work."""
         if self.machine is not None:
+            if self.is_stopping:
+                raise ValueError(f"{self.name} is still stopping; start it when it has stopped")
             raise ValueError(f"{self.name} is running already")
         role = self.role
         self.life += 1

@@ -164,6 +164,14 @@ def test_nothing_happens_with_a_wrong(act, words):
     assert len(sim.events) == before
 
 
+def test_a_consumer_that_is_stopping_is_not_started_again_and_not_said_to_run():
+    sim = a_world()
+    sim.stop("ada")
+
+    with pytest.raises(ValueError, match="ada is still stopping; start it when it has stopped"):
+        sim.restart("ada")
+
+
 @pytest.mark.parametrize(("verb", "target"), [("crash", 1), ("crash_broker", "ada")])
 def test_a_fault_is_of_a_name_or_of_a_broker_s_number_as_its_verb_says(verb, target):
     with pytest.raises(TypeError, match=f"target of {verb} must be .*, not {target!r}"):
