@@ -6,6 +6,7 @@ Whoever is wrong is told the argument, what it must be and what it was.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 #: As `Topic.validate` of Kafka has it.
@@ -42,6 +43,13 @@ def require_names(what: str, value: object) -> None:
         raise TypeError(f"{what} must be a sequence of names, not {value!r}")
     for each in value:
         require_name(f"each of {what}", each)
+
+
+def require_different(what: str, names: Sequence[str]) -> None:
+    """Refuse a name that is there twice."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what} must be different names, not twice {twice[0]!r}")
 
 
 def require_whole(what: str, value: object, *, least: int) -> None:

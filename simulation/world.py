@@ -20,6 +20,7 @@ from client.membership import CloseOperation
 from client.settings import consumer_config
 from coordinator import GroupConfig, GroupState, IdSource, ListedIds
 from simulation.arguments import (
+    require_different,
     require_function,
     require_method,
     require_name,
@@ -141,6 +142,7 @@ class Simulation(Faults):
             require_method("clock", self.clock, "tick", example)
         if isinstance(self.member_ids, str | Sequence):
             require_names("member_ids", self.member_ids)
+            require_different("member_ids", self.member_ids)
         elif self.member_ids is not None:
             require_method("member_ids", self.member_ids, "next_id", "a sequence of ids")
 

@@ -49,6 +49,10 @@ WORDS: dict[str, tuple[dict[str, Any], str]] = {
     "detail": ({"detail": "all"}, 'detail must be "folded" or "full", not \'all\''),
     "app_errors": ({"app_errors": ""}, 'app_errors must be "raise" or "record", not \'\''),
     "brokers": ({"brokers": 0}, "brokers must be at least 1, not 0"),
+    "second of two ids": (
+        {"member_ids": ["m-1", "m-2", "m-1"]},
+        "member_ids must be different names, not twice 'm-1'",
+    ),
     "run": ({"run": " "}, "run must not be blank, not ' '"),
 }
 
