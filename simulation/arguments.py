@@ -76,3 +76,9 @@ def require_method(what: str, value: object, method: str, example: str) -> None:
     """Refuse what does not do what is asked of it; the example says what would."""
     if not callable(getattr(value, method, None)):
         raise TypeError(f"{what} must be {example}, not {value!r}")
+
+
+def require_kind(what: str, value: object, kind: type, example: str) -> None:
+    """Refuse what is not of this class; the example says how one is made."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must be {example}, not {value!r}")

@@ -47,7 +47,8 @@ def fork(
     is changed when time passes again; if it never does, `SimulationError`.
     """
     require_whole("at", at, least=1)
-    require_function("change", change)
+    for what, value in (("script", script), ("change", change), ("world", world)):
+        require_function(what, value)
     original = world(seed=seed)
     script(original)
     if at > len(original.events):

@@ -24,6 +24,7 @@ from coordinator.protocol import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
+from simulation.arguments import require_kind
 from simulation.events import Facts, WorldEventKind
 from simulation.facts import with_reply
 from simulation.kernel import FAR_MS
@@ -73,6 +74,9 @@ class RawMember:
 
     def sync(self, *assignments: SyncGroupRequestAssignment) -> None:
         """Ask for an assignment, or give everybody's."""
+        example = "one such as SyncGroupRequestAssignment(member_id, assignment)"
+        for each in assignments:
+            require_kind("each of assignments", each, SyncGroupRequestAssignment, example)
         self.send(
             SyncGroupRequest(
                 group_id=self.group,

@@ -10,6 +10,7 @@ import pytest
 
 from coordinator.protocol import HeartbeatRequest
 from simulation.errors import SimulationError
+from simulation.fork import fork
 from simulation.planned_faults import OPTIONS, PAIRS
 from simulation.world import Fault, Simulation
 
@@ -118,6 +119,27 @@ def test_a_raw_member_sends_requests_only():
 
     with pytest.raises(TypeError, match=r"request must be one such as .*, not 'beat'"):
         ghost.send("beat")  # type: ignore[arg-type]
+
+
+def test_a_raw_member_syncs_with_assignments_only():
+    ghost = a_world().raw_member("ghost", "checkout")
+
+    with pytest.raises(
+        TypeError, match=r"must be one such as SyncGroupRequestAssignment\(.*, not 'mine'"
+    ):
+        ghost.sync("mine")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("what", ["script", "change", "world"])
+def test_a_fork_is_made_of_functions(what):
+    said: dict[str, Any] = {"script": a_script, "change": a_script, "world": Simulation, what: 5}
+
+    with pytest.raises(TypeError, match=f"{what} must be a function, such as .*, not 5"):
+        fork(**said, at=1)
+
+
+def a_script(sim: Simulation) -> None:
+    sim.run_for("1s")
 
 
 def test_a_raw_member_sends_to_brokers_that_are_there():
