@@ -23,6 +23,9 @@ Application = Callable[[AsyncConsumer], Coroutine[Any, Any, Any]]
 
 _KAFKA_S_OWN = (KafkaException, IllegalStateException, IllegalArgumentException)
 
+#: What asyncio's own functions say where no loop of asyncio runs them.
+_NO_ASYNCIO = "no running event loop"
+
 
 class Running(Protocol):
     """A program in one life of a consumer."""
@@ -115,6 +118,13 @@ class _RunningApplication:
         except WakeupException:
             if self._stops_with is None:
                 raise
+        except RuntimeError as error:
+            if str(error) == _NO_ASYNCIO:
+                error.add_note(
+                    "no asyncio runs in virtual time: await calls of the consumer, such as"
+                    " consumer.sleep(1_000) for a second"
+                )
+            raise
         if self._stops_with is not None and not self.calls.is_closed:
             await self.calls.close(operation=self._stops_with)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from collections.abc import Callable, Generator
 
@@ -39,6 +40,21 @@ def test_a_failing_assert_of_an_application_fails_the_run():
     told = "".join(traceback.format_exception(failed.value))
     assert "assert len(consumer.assignment()) == 3" in told
     assert "raised in the application of ada\nseed 1, at 10000 ms" in told
+
+
+async def calls_asyncio(consumer: AsyncConsumer) -> None:
+    consumer.subscribe(["orders"])
+    await asyncio.to_thread(print)
+
+
+def test_an_application_that_calls_asyncio_is_told_what_to_await_instead():
+    sim = a_world()
+    sim.consumer("ada", group="checkout", app=calls_asyncio)
+
+    with pytest.raises(RuntimeError, match="no running event loop") as failed:
+        sim.run_for("1m")
+
+    assert "consumer.sleep(1_000) for a second" in failed.value.__notes__[0]
 
 
 def test_a_run_goes_on_after_it_was_told_of_an_application_that_failed():
