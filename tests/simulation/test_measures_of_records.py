@@ -7,6 +7,7 @@ import pytest
 from simulation.events import EventKind as E
 from simulation.events import WorldEventKind as W
 from simulation.measures import Place, measure
+from simulation.world import Simulation
 from tests.support.rows import a_recording, an_event, starts_reading, the_end, works
 
 PLACE = Place("checkout", "orders", 0)
@@ -330,6 +331,22 @@ def test_the_lag_of_a_group_that_begins_late_is_as_old_as_the_first_record():
     )
 
     assert measure(rows).lag_s[PLACE] == 3.0
+
+
+def test_lag_counts_unread_records_that_retention_has_deleted():
+    sim = Simulation(seed=1)
+    sim.topic("orders", retention="10s")
+    sim.consumer("ada", group="checkout", topics=["orders"])
+    sim.run_for("10s")
+    sim.pause("ada")
+    sim.append("orders", 5)
+
+    sim.run_for("35s")
+    sim.append("orders", 1)
+
+    assert sim.stage.cluster.topics["orders"].logs[0].start_at(sim.now_ms) == 5
+    measures = measure(sim.events)
+    assert (measures.lag, measures.lag_s) == ({PLACE: 6}, {PLACE: 35.0})
 
 
 def test_a_commit_whose_write_failed_loses_nothing():
