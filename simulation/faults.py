@@ -8,6 +8,7 @@ pair ends all of its kind. Crashes and pauses have rows of their own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,8 @@ class Faults(Producers):
     """Verbs of a script that disturb a run."""
 
     _ongoing: list[Ongoing] = field(factory=list, init=False)
-    _drawn: int = field(default=0, init=False)
+    #: How often each rate has been asked for, by all that was said of it.
+    _rated: Counter[str] = field(factory=Counter, init=False)
     #: Each crash or pause that holds somebody down now, by the verb that ends them.
     _down: dict[tuple[str, str | int], list[object]] = field(factory=dict, init=False)
 
@@ -230,7 +232,8 @@ class Faults(Producers):
     ) -> None:
         """Let a fault happen again and again, to one of the targets, until that time.
 
-        From the end of one to the beginning of the next it takes `every` on average.
+        From the end of one to the beginning of the next it takes `every` on average. Another rate
+        beside it changes nothing of when and whom it strikes, unless all that is said is the same.
         """
         if isinstance(targets, str):
             raise TypeError(f"targets must be a sequence of names, not the text {targets!r}")
@@ -241,9 +244,9 @@ class Faults(Producers):
             raise ValueError(f"every must be at least 1 ms, not {every!r}")
         for target in among:  # whether or not one is drawn
             Fault(verb=verb, target=target, at=until, lasts=lasts, options=options or {})
-        stream = stream_key(self.seed, f"faults/{verb}/{self._drawn}")
-        self._drawn += 1
         at_ms, end_ms, k = self.now_ms, milliseconds(until), 0
+        times = (at_ms, milliseconds(every), milliseconds(lasts), end_ms)
+        stream = stream_key(self.seed, self._name_of_rate(verb, among, times, options or {}))
         while True:
             at_ms += wait_ms(milliseconds(every), draw(stream, 2 * k))
             if at_ms >= end_ms:
@@ -254,6 +257,18 @@ class Faults(Producers):
             )
             at_ms += milliseconds(lasts)
             k += 1
+
+    def _name_of_rate(
+        self,
+        verb: str,
+        targets: list[str | int],
+        times: tuple[int, ...],
+        options: Mapping[str, Any],
+    ) -> str:
+        """What a rate is called: all that is said of it, numbered among those that say the same."""
+        said = f"faults/{verb}/{targets}/{times}/{sorted(options.items())}"
+        self._rated[said] += 1
+        return f"{said}/{self._rated[said]}"
 
     def until_the_last(self: Simulation, undo: str, target: str | int) -> Heal:  # type: ignore[misc] # mixed into it
         """How to end a crash or a pause: by this verb, if it is the last of them to end."""

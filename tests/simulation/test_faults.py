@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -70,6 +72,60 @@ def test_two_rates_are_drawn_apart():
 
     times = {client: [at for at, who in pauses(sim) if who == client] for client in ("ada", "bea")}
     assert times["ada"] != times["bea"]
+
+
+def a_world_of_rates(*rates: dict[str, Any]) -> Simulation:
+    """Ten minutes in which ada and bea are slowed now and then, at each of these rates."""
+    sim = Simulation(seed=1)
+    sim.topic("orders")
+    sim.consumers("checkout", "ada", "bea", topics=["orders"])
+    for rate in rates:
+        sim.faults_at_a_rate(**{**A_RATE, **rate})
+    sim.run_for("11m")
+    return sim
+
+
+A_RATE: dict[str, Any] = {
+    "verb": "slow",
+    "targets": ["ada"],
+    "every": "9s",
+    "lasts": "1s",
+    "until": "10m",
+}
+OTHER_RATES: dict[str, dict[str, Any]] = {
+    "verb": {"verb": "hold"},
+    "targets": {"targets": ["bea"]},
+    "every": {"every": "10s"},
+    "lasts": {"lasts": "2s"},
+    "until": {"until": "9m"},
+    "options": {"options": {"by": "2s"}},
+}
+
+
+def beginnings(sim: Simulation) -> Counter[tuple[int, str | None]]:
+    return Counter((row.at_ms, row.detail) for row in of_kind(sim, "fault_started"))
+
+
+@pytest.mark.parametrize("other", OTHER_RATES.values(), ids=OTHER_RATES)
+def test_another_rate_shifts_the_dice_of_none(other):
+    alone = beginnings(a_world_of_rates({}))
+
+    beside_it = beginnings(a_world_of_rates(other, {}))
+
+    assert alone <= beside_it
+
+
+def test_a_rate_that_is_asked_for_twice_is_drawn_twice():
+    once, twice = beginnings(a_world_of_rates({})), beginnings(a_world_of_rates({}, {}))
+
+    assert once <= twice
+    assert twice != once + once
+
+
+def test_a_rate_is_the_same_however_its_times_are_written():
+    in_ms = {"every": 9_000, "lasts": 1_000, "until": 600_000}
+
+    assert beginnings(a_world_of_rates(in_ms)) == beginnings(a_world_of_rates({}))
 
 
 def test_faults_at_a_rate_carry_their_options():
