@@ -102,10 +102,10 @@ class Faults(Producers):
         return partial(self._end, begun)
 
     def release(self, client: str, *brokers: int, request: str = "") -> None:
-        """Let them arrive now."""
+        """Let them arrive now: all that are held, or those held as this kind if it is given."""
         require_request(request)
         held = self._of_links("hold", client, brokers)
-        self._end([each for each in held if each.effect == request])
+        self._end([each for each in held if request in ("", each.effect)])
 
     def slow(self, client: str, *brokers: int, by: Duration = "200ms") -> Heal:
         """Let every message between a client and these brokers take so much longer.

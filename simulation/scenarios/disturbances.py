@@ -87,7 +87,11 @@ class Hold(OfLinks):
 class Release(OfLinks):
     """Let requests that are held arrive."""
 
-    request: str = field(default="", metadata=says("as it was held"), kw_only=True)
+    request: str = field(
+        default="",
+        metadata=says("only those that were held as this kind; without it, all"),
+        kw_only=True,
+    )
 
 
 @frozen

@@ -350,6 +350,57 @@ def test_a_repair_ends_every_partition_of_a_link():
     assert spans(sim, "partition ada from broker 1") == [(0, 2_000), (1_000, 2_000)]
 
 
+def a_group_whose_requests_are_held() -> Simulation:
+    """Heartbeats to the first broker are held, commits to the first two, and all to the third."""
+    sim = a_disturbed_group()
+    sim.hold("ada", 1, request="Heartbeat")
+    sim.hold("ada", 1, 2, request="OffsetCommit")
+    sim.hold("ada", 3)
+    sim.run_for("1s")
+    return sim
+
+
+def released(sim: Simulation) -> list[str]:
+    """The words of each hold that has ended, each with the row that began it."""
+    rows, healed = sim.events, of_kind(sim, "fault_healed")
+    assert all(row.detail == rows[(row.cause or 0) - 1].detail for row in healed)
+    return [row.detail or "" for row in healed]
+
+
+def test_a_release_ends_every_hold_of_a_client():
+    sim = a_group_whose_requests_are_held()
+
+    sim.release("ada")
+
+    assert all(sim.stage.network.link("ada", each).is_clear for each in (1, 2, 3))
+    assert released(sim) == [
+        "hold Heartbeat of ada to broker 1",
+        "hold OffsetCommit of ada to broker 1",
+        "hold OffsetCommit of ada to broker 2",
+        "hold all of ada to broker 3",
+    ]
+
+
+def test_a_release_on_one_broker_leaves_what_is_held_on_others():
+    sim = a_group_whose_requests_are_held()
+
+    sim.release("ada", 2)
+
+    assert released(sim) == ["hold OffsetCommit of ada to broker 2"]
+
+
+def test_a_release_of_one_kind_of_request_leaves_the_others_held():
+    sim = a_group_whose_requests_are_held()
+
+    sim.release("ada", request="OffsetCommit")
+
+    assert sim.stage.network.link("ada", 1).held_kinds == {"Heartbeat"}
+    assert released(sim) == [
+        "hold OffsetCommit of ada to broker 1",
+        "hold OffsetCommit of ada to broker 2",
+    ]
+
+
 def test_writes_go_on_being_slow_when_they_no_longer_fail():
     sim = a_disturbed_group(
         Fault(verb="fail_append", target="checkout", at="10s", lasts="5s"),

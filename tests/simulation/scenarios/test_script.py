@@ -276,6 +276,11 @@ def test_a_fault_begins_and_is_healed(entry, words):
     [
         ("partition: ada", "repair: ada"),
         ("hold: ada", "release: ada"),
+        ("hold: {members: ada, request: Heartbeat}", "release: ada"),
+        (
+            "hold: {members: ada, request: Heartbeat}",
+            "release: {members: ada, request: Heartbeat}",
+        ),
         ("slow: ada", "normal: ada"),
         ("slow_append: checkout", "heal_append: checkout"),
     ],
