@@ -24,3 +24,13 @@ def milliseconds(duration: Duration) -> int:
     if not parts or _PART.sub("", text):
         raise ValueError(f"a length of time must read like 500ms, 45s, 2m or 1h, not {duration!r}")
     return round(sum(float(number) * _UNITS_MS[unit] for number, unit in parts))
+
+
+def duration_text(ms: int) -> str:
+    """The shortest way to write it: 90000 is `1m30s`."""
+    parts = []
+    for unit, size in reversed(_UNITS_MS.items()):
+        count, ms = divmod(ms, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"

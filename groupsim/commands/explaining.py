@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from simulation.durations import duration_text
 from simulation.scenarios.scenario import Scenario
-from simulation.scenarios.values import duration_text
 from simulation.scenarios.verbs import ACTIONS
 from simulation.sentences import counted, listed
 

@@ -13,7 +13,7 @@ from attrs import define, field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from simulation.scenarios.values import duration_text
+from simulation.durations import duration_text
 from simulation.sentences import lasting
 
 #: A run that is over sooner is not reported on, unless on a terminal.

@@ -17,6 +17,7 @@ from groupsim.commands.results import as_json
 from groupsim.commands.scenarios import load
 from groupsim.commands.summary import print_summary
 from groupsim.commands.voice import Voice, print_json
+from simulation.durations import duration_text
 from simulation.errors import SimulationError
 from simulation.run_directory import sweep
 from simulation.scenarios import (
@@ -29,7 +30,6 @@ from simulation.scenarios import (
 )
 from simulation.scenarios.mistakes import did_you_mean, nearest_to
 from simulation.scenarios.playing import PlayOptions
-from simulation.scenarios.values import duration_text
 
 
 @frozen(kw_only=True)

@@ -15,12 +15,12 @@ from rich.text import Text
 from coordinator import GroupState
 from groupsim.commands.results import GroupFigures, groups_of
 from groupsim.commands.voice import Voice
+from simulation.durations import duration_text
 from simulation.liveness import Liveness
 from simulation.measures import MEASURES, Death, Measures, Number, Rebalance, Tally
 from simulation.moments import Moment
 from simulation.scenarios import RunResult, Scenario
 from simulation.scenarios.results import Failure, Missed
-from simulation.scenarios.values import duration_text
 from simulation.sentences import counted, in_time, lasting, listed
 
 #: Of more rebalances than this, the longest are shown.

@@ -40,8 +40,8 @@ from groupsim.report.figures import (
 from groupsim.report.frames import Frame, Lanes, frames_of, lanes_in, lanes_of
 from groupsim.report.palette import ON_DARK, STATE_COLOURS, THEME
 from groupsim.report.story import RunStory, Told
+from simulation.durations import duration_text
 from simulation.scenarios.results import Missed
-from simulation.scenarios.values import duration_text
 from simulation.sentences import counted, in_column, in_time, lasting, worth_saying
 
 __all__ = ["file_of", "page", "template"]

@@ -13,6 +13,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from client.applications import CommitMode
 from simulation.chance import Law
+from simulation.durations import duration_text
 from simulation.scenarios import expectations, parts, settings, values
 from simulation.scenarios.mistakes import AllWrong, Path, Wrong, shown, unknown
 from simulation.scenarios.script import Entry, kind_of_event
@@ -248,7 +249,7 @@ def _entry_written(converter: Converter) -> Callable[[Entry], dict[str, Any]]:
 def _when_written(key: str, value: Any, converter: Converter) -> Any:  # noqa: ANN401 (plain data)
     if key in ("on", "every"):
         return converter.unstructure(value)
-    return values.duration_text(value)
+    return duration_text(value)
 
 
 def _class_written(cl: type, converter: Converter) -> Callable[[Any], Any]:
@@ -321,8 +322,8 @@ def _new_converter() -> Converter:
         converter.register_structure_hook(kind, hook)
 
     write: dict[Any, Callable[[Any], Any]] = {
-        values.Ms: values.duration_text,
-        values.SomeMs: values.duration_text,
+        values.Ms: duration_text,
+        values.SomeMs: duration_text,
         values.Rate: values.rate_text,
         values.Whom: _one_or_list,
         values.Brokers: _one_or_list,

@@ -14,13 +14,12 @@ from typing import Any
 
 from attrs import frozen
 
-from simulation.durations import milliseconds
+from simulation.durations import duration_text, milliseconds
 from simulation.scenarios.documents import parse_value
 from simulation.scenarios.limits import USUAL, Limits
 from simulation.scenarios.mistakes import Mistake, ScenarioError
 from simulation.scenarios.overrides import places_of
 from simulation.scenarios.scenario import Scenario
-from simulation.scenarios.values import duration_text
 
 AN_AXIS = "like members=10,50,100 or session_timeout_ms=6s..45s:5"
 #: More would be a mistake rather than a wish.

@@ -15,7 +15,7 @@ from client.applications import CommitMode
 from client.membership import CloseOperation
 from client.settings import DEFAULT_CLOSE_TIMEOUT_MS
 from simulation.chance import LAN, Law
-from simulation.durations import Duration
+from simulation.durations import Duration, duration_text
 from simulation.scenarios.mistakes import Wrong, shown, unknown
 from simulation.scenarios.settings import (
     BrokerSettings,
@@ -38,7 +38,6 @@ from simulation.scenarios.values import (
     SomeMs,
     Whole,
     duration,
-    duration_text,
     latency,
     maybe_duration,
     maybe_positive,

@@ -12,8 +12,9 @@ from client.assignors import assignor_names
 from client.assignors.registry import CLASS_NAMES
 from client.settings import WITHOUT_EFFECT, ConsumerConfig
 from coordinator import GroupConfig
+from simulation.durations import duration_text
 from simulation.scenarios.mistakes import AllWrong, Wrong, nearest_to, shown
-from simulation.scenarios.values import duration, duration_text
+from simulation.scenarios.values import duration
 
 #: A consumer's settings, in snake case; lengths of time in milliseconds.
 ConsumerSettings = NewType("ConsumerSettings", Mapping[str, Any])

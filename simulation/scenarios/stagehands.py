@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
+from simulation.durations import duration_text
 from simulation.errors import SimulationError
 from simulation.faults import Heal
 from simulation.raw_member import RawMember
@@ -17,7 +18,7 @@ from simulation.scenarios.actions import Action, Send
 from simulation.scenarios.company import Company
 from simulation.scenarios.parts import Topic
 from simulation.scenarios.processes import Processes, Until
-from simulation.scenarios.values import coordinated_group, duration_text
+from simulation.scenarios.values import coordinated_group
 from simulation.world import Simulation
 
 #: Takes an action back; None where there is nothing to take back.

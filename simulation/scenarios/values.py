@@ -14,7 +14,7 @@ from typing import NewType
 from attrs import frozen
 
 from simulation.chance import LAN, Law
-from simulation.durations import Duration, milliseconds
+from simulation.durations import Duration, duration_text, milliseconds
 from simulation.scenarios.mistakes import Wrong, shown
 
 #: A length of time or a time since the start of the run, in milliseconds.
@@ -54,7 +54,6 @@ _RATE = re.compile(r"(\d{1,12})\s*/\s*(s|m|h)")
 _PER_RECORD = re.compile(r"(?:(?P<least>.+?)\s+to\s+)?(?P<most>.+?)\s+per\s+record")
 _MICROS = re.compile(r"(\d{1,9})\s*us")
 _SECONDS_OF = {"s": 1, "m": 60, "h": 3_600}
-_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
 
 
 def duration(value: Duration) -> Ms:
@@ -71,16 +70,6 @@ def duration(value: Duration) -> Ms:
 def maybe_duration(value: Duration | None) -> Ms | None:
     """A length of time, or none."""
     return None if value is None else duration(value)
-
-
-def duration_text(ms: int) -> str:
-    """The shortest way to write it: 90000 is `1m30s`."""
-    parts = []
-    for unit, size in _UNITS:
-        count, ms = divmod(ms, size)
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts) or "0s"
 
 
 def rate(value: int | str | Fraction) -> Rate:

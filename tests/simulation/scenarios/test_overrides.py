@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulation.durations import duration_text
 from simulation.scenarios import (
     Cluster,
     Crash,
@@ -16,7 +17,6 @@ from simulation.scenarios import (
     at,
     parse_override,
 )
-from simulation.scenarios.values import duration_text
 
 
 def a_scenario() -> Scenario:
