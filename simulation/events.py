@@ -123,8 +123,9 @@ KINDS: Mapping[Kind, str] = {
     WorldEventKind.CONSUMER_CRASHED:   "A consumer dies without a word; nothing is sent any more.",
     WorldEventKind.CONSUMER_PAUSED:    "A consumer's process stands still, all threads of it.",
     WorldEventKind.CONSUMER_RESUMED:   "It goes on, late for whatever was due.",
-    WorldEventKind.FAULT_STARTED:      "Something is wrong from now on; `detail` says what and "
-                                       "where, in the words of the script.",
+    WorldEventKind.FAULT_STARTED:      "Something is wrong from now on; `detail` says what, where "
+                                       'and how much, in the words of the script: "slow ada to '
+                                       'broker 2 by 1s".',
     WorldEventKind.FAULT_HEALED:       "It is right again; same `detail`, `cause` is its start.",
     WorldEventKind.BROKER_CRASHED:     "A broker dies; its connections are reset.",
     WorldEventKind.BROKER_RESTARTED:   "A broker is back, with its logs.",

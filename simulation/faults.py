@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from simulation.chance import Law, draw, stream_key, wait_ms
-from simulation.durations import Duration, milliseconds
+from simulation.durations import Duration, duration_text, milliseconds
 from simulation.events import CONSUMER_ENDS, Facts, Row, WorldEventKind
 from simulation.network import Link
 from simulation.planned_faults import PAIRS, WAYS, Awaited, Fault, require_request, require_way
@@ -33,7 +33,9 @@ class Ongoing:
     verb: str
     place: Link | int
     words: str
+    #: Whose it is: the client of a link, or the group whose writes are meant.
     client: str | None
+    group: str | None
     effect: Any
     row: int
 
@@ -70,9 +72,10 @@ class Faults(Producers):
         """
         require_way(one_way)
         ways = WAYS if one_way is None else (one_way,)
+        how = "" if one_way is None else f" one_way {one_way}"
         begun = [
             self._begin(
-                "partition", link, f"partition {client} from broker {link.broker}", client, ways
+                "partition", link, f"partition {client} from broker {link.broker}{how}", ways
             )
             for link in self._links(client, brokers)
         ]
@@ -94,7 +97,6 @@ class Faults(Producers):
                 "hold",
                 link,
                 f"hold {request or 'all'} of {client} to broker {link.broker}",
-                client,
                 request,
             )
             for link in self._links(client, brokers)
@@ -114,7 +116,7 @@ class Faults(Producers):
         """
         by_ms = milliseconds(by)
         begun = [
-            self._begin("slow", link, f"slow {client} to broker {link.broker}", client, by_ms)
+            self._begin("slow", link, f"slow {client} to broker {link.broker}{_by(by_ms)}", by_ms)
             for link in self._links(client, brokers)
         ]
         return partial(self._end, begun)
@@ -197,13 +199,13 @@ class Faults(Producers):
 
     def heal_append(self, group: str) -> None:
         """Let writes be as they should, as far as this group was meant."""
-        words = (f"fail_append {group}", f"slow_append {group}")
-        self._end([each for each in self._ongoing if each.words in words])
+        self._end([each for each in self._ongoing if each.group == group])
 
-    def _trouble(self, verb: str, group: str, effect: int | None) -> Heal:
+    def _trouble(self, verb: str, group: str, by_ms: int | None) -> Heal:
         shard = self.stage.shard_of(group)
         self.stage.wake_shard(shard)
-        return partial(self._end, [self._begin(verb, shard, f"{verb} {group}", None, effect)])
+        words = f"{verb} {group}{_by(by_ms)}"
+        return partial(self._end, [self._begin(verb, shard, words, by_ms, group)])
 
     # --- as data ---
 
@@ -305,13 +307,14 @@ class Faults(Producers):
         return [each for each in self._ongoing if each.verb == verb and each.place in links]
 
     def _begin(
-        self, verb: str, place: Link | int, words: str, client: str | None, effect: object
+        self, verb: str, place: Link | int, words: str, effect: object, group: str | None = None
     ) -> Ongoing:
         stage = self.stage
+        client = place.client if isinstance(place, Link) else None
         row = stage.recorder.record(
             WorldEventKind.FAULT_STARTED, stage.kernel.now_ms, None, client=client, detail=words
         )
-        ongoing = Ongoing(verb, place, words, client, effect, row)
+        ongoing = Ongoing(verb, place, words, client, group, effect, row)
         self._ongoing.append(ongoing)
         self._let_be_felt(ongoing)
         return ongoing
@@ -366,6 +369,11 @@ class Faults(Producers):
         link.changed_ms = self.stage.kernel.now_ms
         for connection in self.stage.connections_over(link):
             self.stage.idle.on_disturbed(connection)
+
+
+def _by(by_ms: int | None) -> str:
+    """How much slower, in words; nothing where that is not the trouble."""
+    return "" if by_ms is None else f" by {duration_text(by_ms)}"
 
 
 def _await(sim: Simulation, fault: Fault, event: Awaited, nth: int, times: int) -> None:

@@ -22,11 +22,19 @@ NO_COORDINATOR = "no coordinator"
 #: The words of a script for a fault, and ours.
 _FAULTS: Mapping[re.Pattern[str], str] = {
     re.compile(r"partition (.+) from broker (\d+)"): r"\1 is cut off from broker \2",
+    re.compile(r"partition (.+) from broker (\d+) one_way to_broker"):
+        r"nothing of \1 reaches broker \2",
+    re.compile(r"partition (.+) from broker (\d+) one_way to_client"):
+        r"nothing of broker \2 reaches \1",
     re.compile(r"hold all of (.+) to broker (\d+)"):  r"requests of \1 to broker \2 are held",
     re.compile(r"hold (.+) of (.+) to broker (\d+)"): r"\1 of \2 to broker \3 is held",
+    re.compile(r"slow (.+) to broker (\d+) by (\w+)"):
+        r"messages of \1 and broker \2 take \3 longer",
+    re.compile(r"slow_append (.+) by (\w+)"):         r"the log of \1 takes \2 to write",
+    re.compile(r"fail_append (.+)"):                  r"the log of \1 takes no writes",
+    # Recordings from before faults said how much.
     re.compile(r"slow (.+) to broker (\d+)"):         r"messages of \1 and broker \2 are slow",
     re.compile(r"slow_append (.+)"):                  r"the log of \1 is slow to write",
-    re.compile(r"fail_append (.+)"):                  r"the log of \1 takes no writes",
 }
 
 # fmt: on

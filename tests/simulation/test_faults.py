@@ -211,7 +211,8 @@ def test_a_repair_ends_every_partition_of_a_link():
     sim.repair("ada", 1)
 
     assert sim.stage.network.link("ada", 1).is_clear
-    assert spans(sim, "partition ada from broker 1") == [(0, 2_000), (1_000, 2_000)]
+    assert spans(sim, "partition ada from broker 1 one_way to_broker") == [(0, 2_000)]
+    assert spans(sim, "partition ada from broker 1") == [(1_000, 2_000)]
 
 
 def a_group_whose_requests_are_held() -> Simulation:
@@ -224,11 +225,11 @@ def a_group_whose_requests_are_held() -> Simulation:
     return sim
 
 
-def released(sim: Simulation) -> list[str]:
-    """The words of each hold that has ended, each with the row that began it."""
-    rows, healed = sim.events, of_kind(sim, "fault_healed")
-    assert all(row.detail == rows[(row.cause or 0) - 1].detail for row in healed)
-    return [row.detail or "" for row in healed]
+def healed(sim: Simulation) -> list[str]:
+    """The words of each fault that has ended, each with the row that began it."""
+    rows, ends = sim.events, of_kind(sim, "fault_healed")
+    assert all(row.detail == rows[(row.cause or 0) - 1].detail for row in ends)
+    return [row.detail or "" for row in ends]
 
 
 def test_a_release_ends_every_hold_of_a_client():
@@ -237,7 +238,7 @@ def test_a_release_ends_every_hold_of_a_client():
     sim.release("ada")
 
     assert all(sim.stage.network.link("ada", each).is_clear for each in (1, 2, 3))
-    assert released(sim) == [
+    assert healed(sim) == [
         "hold Heartbeat of ada to broker 1",
         "hold OffsetCommit of ada to broker 1",
         "hold OffsetCommit of ada to broker 2",
@@ -250,7 +251,7 @@ def test_a_release_on_one_broker_leaves_what_is_held_on_others():
 
     sim.release("ada", 2)
 
-    assert released(sim) == ["hold OffsetCommit of ada to broker 2"]
+    assert healed(sim) == ["hold OffsetCommit of ada to broker 2"]
 
 
 def test_a_release_of_one_kind_of_request_leaves_the_others_held():
@@ -259,10 +260,50 @@ def test_a_release_of_one_kind_of_request_leaves_the_others_held():
     sim.release("ada", request="OffsetCommit")
 
     assert sim.stage.network.link("ada", 1).held_kinds == {"Heartbeat"}
-    assert released(sim) == [
+    assert healed(sim) == [
         "hold OffsetCommit of ada to broker 1",
         "hold OffsetCommit of ada to broker 2",
     ]
+
+
+TOLD: dict[str, tuple[Callable[[Simulation], object], str]] = {
+    "both ways": (lambda sim: sim.partition("ada", 1), "partition ada from broker 1"),
+    "one way": (
+        lambda sim: sim.partition("ada", 1, one_way="to_broker"),
+        "partition ada from broker 1 one_way to_broker",
+    ),
+    "the other way": (
+        lambda sim: sim.partition("ada", 1, one_way="to_client"),
+        "partition ada from broker 1 one_way to_client",
+    ),
+    "messages": (lambda sim: sim.slow("ada", 1, by=1_500), "slow ada to broker 1 by 1s500ms"),
+    "usual messages": (lambda sim: sim.slow("ada", 1), "slow ada to broker 1 by 200ms"),
+    "writes": (
+        lambda sim: sim.slow_append("checkout", by="1m"),
+        "slow_append checkout by 1m",
+    ),
+    "failing writes": (lambda sim: sim.fail_append("checkout"), "fail_append checkout"),
+}
+
+
+@pytest.mark.parametrize(("begin", "words"), TOLD.values(), ids=TOLD)
+def test_a_fault_tells_which_way_and_by_how_much(begin, words):
+    sim = a_disturbed_group()
+
+    begin(sim)
+
+    assert of_kind(sim, "fault_started")[-1].detail == words
+
+
+def test_what_slows_and_what_fails_the_writes_of_a_group_is_healed_by_one_verb():
+    sim = a_disturbed_group()
+    sim.slow_append("checkout", by="1m")
+    sim.slow_append("other", by="2s")
+    sim.fail_append("checkout")
+
+    sim.heal_append("checkout")
+
+    assert healed(sim) == ["slow_append checkout by 1m", "fail_append checkout"]
 
 
 def test_writes_go_on_being_slow_when_they_no_longer_fail():

@@ -82,11 +82,21 @@ def test_what_a_script_changes_is_told_at_its_moment_and_what_follows_from_it_is
 @pytest.mark.parametrize(
     ("detail", "words"),
     [
+        ("slow_append checkout by 1m30s", "the log of checkout takes 1m30s to write"),
         ("slow_append checkout", "the log of checkout is slow to write"),
         ("fail_append checkout", "the log of checkout takes no writes"),
         ("partition ada from broker 2", "ada is cut off from broker 2"),
+        (
+            "partition ada from broker 2 one_way to_broker",
+            "nothing of ada reaches broker 2",
+        ),
+        (
+            "partition ada from broker 2 one_way to_client",
+            "nothing of broker 2 reaches ada",
+        ),
         ("hold all of ada to broker 2", "requests of ada to broker 2 are held"),
         ("hold SyncGroup of ada to broker 2", "SyncGroup of ada to broker 2 is held"),
+        ("slow ada to broker 2 by 200ms", "messages of ada and broker 2 take 200ms longer"),
         ("slow ada to broker 2", "messages of ada and broker 2 are slow"),
         ("something new", "something new"),
     ],

@@ -259,13 +259,17 @@ def test_a_raw_member_sends_what_it_is_told_and_nothing_else():
     [
         ("{at: 30s, partition: {members: ada, brokers: 2}, for: 5s}",
          "partition ada from broker 2"),
+        ("{at: 30s, partition: {members: ada, brokers: 2, one_way: to_client}, for: 5s}",
+         "partition ada from broker 2 one_way to_client"),
         ("{at: 30s, hold: {members: ada, brokers: 2, request: JoinGroup}, for: 5s}",
          "hold JoinGroup of ada to broker 2"),
-        ("{at: 30s, slow: {members: ada, brokers: 2, by: 1s}, for: 5s}", "slow ada to broker 2"),
+        ("{at: 30s, slow: {members: ada, brokers: 2, by: 1s}, for: 5s}",
+         "slow ada to broker 2 by 1s"),
         ("{at: 30s, fail_append: checkout, for: 5s}", "fail_append checkout"),
-        ("{at: 30s, slow_append: {group: checkout, by: 1s}, for: 5s}", "slow_append checkout"),
+        ("{at: 30s, slow_append: {group: checkout, by: 1s}, for: 5s}",
+         "slow_append checkout by 1s"),
     ],
-    ids=["partition", "hold", "slow", "fail_append", "slow_append"],
+    ids=["partition", "one way", "hold", "slow", "fail_append", "slow_append"],
 )  # fmt: skip
 def test_a_fault_begins_and_is_healed(entry, words):
     assert faults(played(entry)) == [(30_000, "started", words), (35_000, "healed", words)]
