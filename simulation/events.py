@@ -106,7 +106,8 @@ NOTHING_COMMITTED = "reset (no committed offset)"
 KINDS: Mapping[Kind, str] = {
     WorldEventKind.RUN_STARTED:        "The run begins; `detail` is its title.",
     WorldEventKind.RUN_ENDED:          "The run is over; what is still open then stays open.",
-    WorldEventKind.TOPIC_CREATED:      "A topic is there from now on, with `count` partitions.",
+    WorldEventKind.TOPIC_CREATED:      "A topic is there from now on, with `count` partitions; "
+                                       "`duration_ms` is its retention, if it has one.",
     WorldEventKind.PARTITIONS_ADDED:   "A topic has `count` partitions from now on.",
     WorldEventKind.TOPIC_DELETED:      "A topic is gone, and its logs with it.",
     WorldEventKind.LOG_RATE_CHANGED:   "A partition's log ends at `offset` and grows by `count` "

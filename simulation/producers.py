@@ -59,7 +59,8 @@ class Producers:
             _require_burst(burst)
         stage.wake_all()
         stage.cluster.create_topic(name, partitions, retention_ms)
-        self._record(WorldEventKind.TOPIC_CREATED, topic=name, count=partitions)
+        created = WorldEventKind.TOPIC_CREATED
+        self._record(created, topic=name, count=partitions, duration_ms=retention_ms)
         if records_per_s:
             self.produce(name, records_per_s)
         topic = stage.cluster.topics[name]

@@ -111,7 +111,7 @@ def listed(words: Sequence[str]) -> str:
 CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.RUN_STARTED:         "the run begins{because}",
     WorldEventKind.RUN_ENDED:           "the run ends",
-    WorldEventKind.TOPIC_CREATED:       "topic {topic} is created with {partitions}",
+    WorldEventKind.TOPIC_CREATED:       "topic {topic} is created with {partitions}{keeping}",
     WorldEventKind.PARTITIONS_ADDED:    "topic {topic} has {partitions} from now on",
     WorldEventKind.TOPIC_DELETED:       "topic {topic} is deleted",
     WorldEventKind.LOG_RATE_CHANGED:    "{place} ends at {offset}, grows by {count} in {lasting}",
@@ -200,7 +200,7 @@ def _words_of(names: Names, row: Row, alike: Sequence[Row]) -> dict[str, object]
         detail = f"{detail} ({reason})"
     is_failing = row.error not in (None, "NONE")
     has_client = row.client is not None or row.member is not None
-    rows = (row, *alike)
+    rows, ms = (row, *alike), row.duration_ms
     return {
         "topic": row.topic,
         "count": row.count,
@@ -222,7 +222,8 @@ def _words_of(names: Names, row: Row, alike: Sequence[Row]) -> dict[str, object]
         "request": row.request,
         "state": row.state,
         "generation": row.generation,
-        "lasting": lasting(row.duration_ms or 0),
+        "lasting": lasting(ms or 0),
+        "keeping": "" if ms is None else f", its records kept for {lasting(ms)}",
         "detail": detail,
         "because": f": {detail}" if detail else "",
         "failing": f": {row.error}" if is_failing else "",

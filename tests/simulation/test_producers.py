@@ -150,6 +150,15 @@ def test_records_that_were_never_written_cannot_be_deleted():
         sim.truncate("orders", 0, before=21)
 
 
+def test_how_long_a_topic_keeps_its_records_is_told():
+    sim = Simulation(seed=3)
+    sim.topic("orders", retention="10s")
+    sim.topic("clicks")
+
+    created = [row for row in sim.events if row.kind == "topic_created"]
+    assert [row.duration_ms for row in created] == [10_000, None]
+
+
 def test_partitions_added_to_a_topic_keep_records_no_longer_than_the_others():
     sim = Simulation(seed=1)
     sim.topic("orders", partitions=1, retention="10s")

@@ -95,6 +95,18 @@ def test_lengths_of_time_are_told_shortly(ms, told):
 
 
 @pytest.mark.parametrize(
+    ("retention_ms", "told"), [(None, ""), (600_000, ", its records kept for 600.0 s")]
+)
+def test_a_topic_is_created_with_its_retention_if_it_has_one(retention_ms, told):
+    row = an_event(
+        WorldEventKind.TOPIC_CREATED, 0, topic="orders", count=4, duration_ms=retention_ms
+    )
+
+    (line,) = story(a_recording(row))
+    assert line.text == f"topic orders is created with 4 partitions{told}"
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [([], ""), (["ada"], "ada"), (["ada", "bea"], "ada and bea"), (list("abc"), "a, b and c")],
 )
