@@ -31,7 +31,8 @@ __all__ = [
     "WorldEventKind",
 ]
 
-#: Rises when a column, a kind or what one of them means changes, so that readers can tell.
+#: Rises when a column, a kind or what one of them means changes, so that readers can tell. A kind
+#: more is no change to those that there are: who does not know it passes over it.
 SCHEMA_VERSION = 3
 
 
@@ -64,6 +65,7 @@ class WorldEventKind(Enum):
     CONSUMER_RESUMED = "consumer_resumed"
     FAULT_STARTED = "fault_started"
     FAULT_HEALED = "fault_healed"
+    LINK_CHANGED = "link_changed"
     BROKER_CRASHED = "broker_crashed"
     BROKER_RESTARTED = "broker_restarted"
     COORDINATOR_MOVED = "coordinator_moved"
@@ -128,6 +130,8 @@ KINDS: Mapping[Kind, str] = {
                                        'and how much, in the words of the script: "slow ada to '
                                        'broker 2 by 1s".',
     WorldEventKind.FAULT_HEALED:       "It is right again; same `detail`, `cause` is its start.",
+    WorldEventKind.LINK_CHANGED:       "From now on messages between a client and `broker` take as "
+                                       "long, one way, as `detail` says.",
     WorldEventKind.BROKER_CRASHED:     "A broker dies; its connections are reset.",
     WorldEventKind.BROKER_RESTARTED:   "A broker is back, with its logs.",
     WorldEventKind.COORDINATOR_MOVED:  "`broker` leads that partition of the offsets topic from "
@@ -240,6 +244,7 @@ DISTURBANCES: frozenset[str] = frozenset(
         WorldEventKind.CONSUMER_RESUMED,
         WorldEventKind.FAULT_STARTED,
         WorldEventKind.FAULT_HEALED,
+        WorldEventKind.LINK_CHANGED,
         WorldEventKind.BROKER_CRASHED,
         WorldEventKind.BROKER_RESTARTED,
         WorldEventKind.COORDINATOR_MOVED,

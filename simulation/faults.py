@@ -60,8 +60,19 @@ class Faults(Producers):
         """From now on let messages between a client and these brokers take as long as this says."""
         if not isinstance(latency, Law):
             raise TypeError(f"latency must be a Law such as fixed(5), not {latency!r}")
+        stage = self.stage
         for link in self._links(client, brokers):
-            self.stage.before_touching_client(client)
+            if link.law == latency:
+                continue
+            stage.before_touching_client(client)
+            stage.recorder.record(
+                WorldEventKind.LINK_CHANGED,
+                stage.kernel.now_ms,
+                None,
+                client=client,
+                broker=link.broker,
+                detail=_spread(latency),
+            )
             self._disturb(link)
             link.take(latency)
 
@@ -369,6 +380,14 @@ class Faults(Producers):
         link.changed_ms = self.stage.kernel.now_ms
         for connection in self.stage.connections_over(link):
             self.stage.idle.on_disturbed(connection)
+
+
+def _spread(law: Law) -> str:
+    """How long messages take by a law, in words: each of its quantiles is equally likely."""
+    *others, most = map(duration_text, law.quantiles)
+    if len(others) < 2:  # noqa: PLR2004 - anything from one to the other
+        return " to ".join((*others, most))
+    return f"{', '.join(others)} or {most}"
 
 
 def _by(by_ms: int | None) -> str:

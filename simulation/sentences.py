@@ -124,6 +124,8 @@ CLAUSES: Mapping[Kind, str] = {
     WorldEventKind.CONSUMER_RESUMED:    "{client} goes on",
     WorldEventKind.FAULT_STARTED:       "a fault begins{because}",
     WorldEventKind.FAULT_HEALED:        "a fault is healed{because}",
+    WorldEventKind.LINK_CHANGED:        "messages between {client} and broker {broker} take "
+                                        "{detail} from now on",
     WorldEventKind.BROKER_CRASHED:      "broker {broker} crashes",
     WorldEventKind.BROKER_RESTARTED:    "broker {broker} is back",
     WorldEventKind.COORDINATOR_MOVED:   "broker {broker} leads {place} from now on{because}",

@@ -184,6 +184,9 @@ _CHANGES: Mapping[Kind, Callable[[Row], str]] = {
         f"the coordinator of offsets partition {row.partition} moves"
         f" {row.detail or 'from nowhere'} to broker {row.broker}"
     ),
+    WorldEventKind.LINK_CHANGED: lambda row: (
+        f"messages of {row.client} and broker {row.broker} take {row.detail}"
+    ),
     WorldEventKind.CONNECTION_RESET: lambda row: f"connections of {row.client} break",
 }
 _KINDS: Mapping[str, Kind] = {kind.value: kind for kind in _CHANGES}

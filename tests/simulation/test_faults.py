@@ -8,6 +8,7 @@ import pytest
 
 from client.applications import CommitMode, PollLoop
 from client.workloads import ConstantTime
+from simulation.chance import Law, between, fixed
 from simulation.events import Row
 from simulation.scenarios.script import On
 from simulation.world import Fault, Simulation
@@ -293,6 +294,33 @@ def test_a_fault_tells_which_way_and_by_how_much(begin, words):
     begin(sim)
 
     assert of_kind(sim, "fault_started")[-1].detail == words
+
+
+LAWS: dict[str, tuple[Law, str]] = {
+    "fixed": (fixed(1_500), "1s500ms"),
+    "between": (between(20, 40), "20ms to 40ms"),
+    "quantiles": (Law((1, 2, 9)), "1ms, 2ms or 9ms"),
+}
+
+
+@pytest.mark.parametrize(("law", "words"), LAWS.values(), ids=LAWS)
+def test_a_latency_that_changes_is_told(law, words):
+    sim = a_disturbed_group()
+    sim.run_for("10s")
+
+    sim.link("ada", 2, latency=law)
+
+    told = [(row.at_ms, row.client, row.broker, row.detail) for row in of_kind(sim, "link_changed")]
+    assert told == [(10_000, "ada", 2, words)]
+
+
+def test_a_latency_that_stays_as_it_is_is_not_told():
+    sim = a_disturbed_group()
+    sim.link("ada", 2, latency=fixed(7))
+
+    sim.link("ada", latency=fixed(7))
+
+    assert [row.broker for row in of_kind(sim, "link_changed")] == [2, 1, 3]
 
 
 def test_what_slows_and_what_fails_the_writes_of_a_group_is_healed_by_one_verb():

@@ -177,10 +177,11 @@ def test_new_partitions_are_not_overlooked_by(happened):
     assert [name for name, _ in found_in(*events, patience=PATIENCE)] == ["Liveness"]
 
 
-def test_time_counts_from_the_last_disturbance():
+@pytest.mark.parametrize("disturbance", [W.CONNECTION_RESET, W.LINK_CHANGED])
+def test_time_counts_from_the_last_disturbance(disturbance):
     events = a_world_with_ada(
         moves(500, "PreparingRebalance"),
-        an_event(W.CONNECTION_RESET, 700, client="ada"),
+        an_event(disturbance, 700, client="ada"),
         moves(SETTLE_MS, "Stable"),
     )
 

@@ -106,6 +106,22 @@ def test_a_topic_is_created_with_its_retention_if_it_has_one(retention_ms, told)
     assert line.text == f"topic orders is created with 4 partitions{told}"
 
 
+def test_a_latency_that_changes_is_told_with_its_link():
+    row = Row(
+        seq=1,
+        at_ms=0,
+        kind="link_changed",
+        run="a-run",
+        client="ada",
+        broker=2,
+        detail="20ms to 40ms",
+    )
+
+    assert clause_of(Names(), row) == (
+        "messages between ada and broker 2 take 20ms to 40ms from now on"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [([], ""), (["ada"], "ada"), (["ada", "bea"], "ada and bea"), (list("abc"), "a, b and c")],

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.report.bands import NO_COORDINATOR, BandFold, Trouble
+from simulation.chance import fixed
 from simulation.events import EventKind, Kind, Row, WorldEventKind
 from simulation.folds.places import by_kind
 from simulation.world import Simulation
@@ -70,12 +71,14 @@ def test_what_a_script_changes_is_told_at_its_moment_and_what_follows_from_it_is
     sim = a_group_on_three_brokers()
     sim.add_partitions("orders", 4)
     sim.run_for("1s")
+    sim.link("ada", 2, latency=fixed(9))
     sim.crash_broker(2)
     sim.run_for("1s")
 
     assert told_of(sim.events).troubles(32_000) == [
         Trouble(what="topic orders has 4 partitions", from_ms=30_000, to_ms=30_000),
         Trouble(what="broker 2 is down", from_ms=31_000, to_ms=32_000),
+        Trouble(what="messages of ada and broker 2 take 9ms", from_ms=31_000, to_ms=31_000),
     ]
 
 
