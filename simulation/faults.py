@@ -401,7 +401,7 @@ def _await(sim: Simulation, fault: Fault, event: Awaited, nth: int, times: int) 
 
     def is_it(row: Row) -> bool:
         nonlocal left
-        left -= event.matches(row)
+        left -= event.matches(row, sim.leader)
         return left == 0
 
     def happen() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -57,6 +58,9 @@ REQUESTS = tuple(
     )
 )
 
+#: Who leads a group at present, if anybody does.
+LeaderOf = Callable[[str], str | None]
+_LEADER = re.compile(r"leader of (\S+)")
 
 #: What of a link can be silent alone.
 WAYS = ("to_broker", "to_client")
@@ -74,6 +78,12 @@ def require_request(request: str) -> None:
     """Refuse what is no kind of request."""
     if request and request not in REQUESTS:
         raise ValueError(f"request must be one of {', '.join(REQUESTS)}, not {request!r}")
+
+
+def led_group(text: str) -> str | None:
+    """The group in `leader of GROUP`; None for a name."""
+    found = _LEADER.fullmatch(text)
+    return None if found is None else found[1]
 
 
 def require_operation(operation: str) -> None:
@@ -113,8 +123,8 @@ class Awaited(Protocol):
     def request(self) -> str | None:
         """The kind of request that it is about, if only one kind is meant."""
 
-    def matches(self, row: Row) -> bool:
-        """Whether this is such an event."""
+    def matches(self, row: Row, leader_of: LeaderOf) -> bool:
+        """Whether this is such an event, while groups are led by these."""
 
 
 @frozen(kw_only=True)

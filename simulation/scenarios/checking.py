@@ -273,7 +273,7 @@ class _Check:
             yield (*path, "group"), unknown("group", on.group, self.groups)
         raw = [entry.do for entry in self.scenario.script if isinstance(entry.do, Raw)]
         if on.client is not None and on.client not in [each.member for each in raw]:
-            yield from self._consumer((*path, "client"), on.client)
+            yield from self._whom((*path, "client"), on.client)
         # An assignor in Python says its name when it is loaded, which is not done here.
         if on.protocol is not None and not self.allow_python:
             of_raw = (name for each in raw for name in each.assignors)

@@ -211,7 +211,7 @@ class _Cue:
     def _watch(self, row: Row) -> None:
         on = self.entry.on
         assert on is not None
-        if not on.matches(row):
+        if not on.matches(row, self.sim.leader):
             return
         self._seen += 1
         if self._seen >= on.nth:

@@ -8,8 +8,9 @@ from typing import ClassVar
 from attrs import field, fields, frozen
 
 from simulation.events import EventKind, Row, WorldEventKind
+from simulation.planned_faults import LeaderOf, led_group
 from simulation.scenarios.actions import Action
-from simulation.scenarios.mistakes import Wrong, unknown
+from simulation.scenarios.mistakes import Wrong, shown, unknown
 from simulation.scenarios.parts import says
 from simulation.scenarios.values import (
     Count,
@@ -24,6 +25,7 @@ from simulation.scenarios.values import (
     positive,
 )
 from simulation.scenarios.verbs import ACTIONS, TAKEN_BACK
+from simulation.scenarios.whom import Leader, Named, parse_whom
 
 KINDS: tuple[str, ...] = tuple(kind.value for kind in (*WorldEventKind, *EventKind))
 _VERBS: Mapping[type[Action], str] = {action: verb for verb, action in ACTIONS.items()}
@@ -36,6 +38,17 @@ def kind_of_event(value: str) -> Kind:
     return Kind(value)
 
 
+def _one_client(value: str | None) -> str | None:
+    """A client's name, or who leads a group."""
+    given: object = value
+    if given is None:
+        return None
+    if not isinstance(given, str) or not isinstance(parse_whom(given), Named | Leader):
+        allowed = "must be a consumer's name, or `leader of GROUP`"
+        raise Wrong(f"found {shown(given)}", allowed, at=("client",))
+    return given
+
+
 @frozen(kw_only=True)
 class On:
     """An event to wait for: its kind, and what its columns must say (docs/events.md)."""
@@ -45,7 +58,11 @@ class On:
         converter=kind_of_event, metadata=says("the kind of event, such as leader_elected")
     )
     group: str | None = field(default=None, metadata=says("only of this group"))
-    client: str | None = field(default=None, metadata=says("only of this consumer"))
+    client: str | None = field(
+        default=None,
+        converter=_one_client,
+        metadata=says("only of this consumer: a name, or `leader of G` at that moment"),
+    )
     broker: Whole | None = field(
         default=None, converter=maybe_whole, metadata=says("only of this broker")
     )
@@ -70,15 +87,18 @@ class On:
         default=Ms(0), converter=duration, metadata=says("act so long after the event")
     )
 
-    def matches(self, row: Row) -> bool:
+    def matches(self, row: Row, leader_of: LeaderOf) -> bool:
         """Whether this is such an event, whichever time it is."""
-        return row.kind == self.kind and all(
-            getattr(row, column) == wanted for column, wanted in self._columns()
-        )
-
-    def _columns(self) -> list[tuple[str, object]]:
-        found = [(each, getattr(self, each)) for each in COLUMNS]
-        return [(column, wanted) for column, wanted in found if wanted is not None]
+        if row.kind != self.kind:
+            return False
+        group = None if self.client is None else led_group(self.client)
+        for column in COLUMNS:
+            wanted = getattr(self, column)
+            if column == "client" and group is not None:
+                wanted = leader_of(group) or ""
+            if wanted is not None and getattr(row, column) != wanted:
+                return False
+        return True
 
 
 #: The columns that an event to wait for may name.

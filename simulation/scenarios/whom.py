@@ -6,8 +6,9 @@ import re
 
 from attrs import frozen
 
+from simulation.planned_faults import led_group
+
 _SOME = re.compile(r"(\d{1,6}|all|any) of (\S+)")
-_LEADER = re.compile(r"leader of (\S+)")
 _OWNER = re.compile(r"owner of (\S+)-(\d{1,9})(?: in (\S+))?")
 
 #: The words in front of a group.
@@ -52,8 +53,8 @@ Chosen = Named | Leader | Some | Owner
 
 def parse_whom(text: str) -> Chosen:
     """One text of a `Whom`."""
-    if (found := _LEADER.fullmatch(text)) is not None:
-        return Leader(found[1])
+    if (group := led_group(text)) is not None:
+        return Leader(group)
     if (found := _OWNER.fullmatch(text)) is not None:
         return Owner(found[1], int(found[2]), found[3])
     if (found := _SOME.fullmatch(text)) is not None:

@@ -268,6 +268,14 @@ def test_a_file_that_is_not_there_is_told_so():
         ("{on: {kind: reply_sent, error: BOGUS}, crash: ada}", "on.error: unknown error 'BOGUS'"),
         ("{on: {kind: reply_sent, request: JionGroup}, crash: ada}", "on.request: .*`JoinGroup`"),
         ("{on: {kind: consumer_started, client: adda}, crash: ada}", "on.client: .*`ada`"),
+        (
+            "{on: {kind: reply_sent, client: leader of chekout}, crash: ada}",
+            "on.client: unknown group .*`checkout`",
+        ),
+        (
+            "{on: {kind: reply_sent, client: any of checkout}, crash: ada}",
+            "on.client: found 'any of checkout'; must be a consumer's name, or `leader of GROUP`",
+        ),
         ("{on: {kind: state_changed, protocol: rnage}, crash: ada}", "on.protocol: .*`range`"),
         ("{on: {kind: reply_sent, broker: 9}, crash: ada}", "on.broker: found broker 9; there are"),
         ("{on: {kind: topic_created, topic: nope}, crash: ada}", "on.topic: unknown topic 'nope'"),

@@ -85,7 +85,7 @@ def test_the_file_in_the_documentation_is_a_scenario():
     detailed = Scenario.from_yaml(f"{around}{indented}{script}run_for: 15m")
 
     assert scenario.variant_names == ("eager", "cooperative", "static")
-    assert len(detailed.script) == 4
+    assert len(detailed.script) == 5
 
 
 def test_the_python_in_the_documentation_runs():

@@ -102,6 +102,21 @@ def test_several_events_in_a_row_can_be_answered():
     assert told(rows, "consumer_paused") == [(30_000, "bea"), (60_000, "bea")]
 
 
+def test_what_the_leader_of_a_group_does_can_be_answered():
+    rows = played(
+        "{on: {kind: request_sent, request: SyncGroup, client: leader of checkout},"
+        " pause: leader of checkout, for: 1s}",
+    )
+
+    elected = next(row for row in rows if row.kind == "leader_elected")
+    sent = next(
+        row
+        for row in rows
+        if (row.kind, row.request, row.client) == ("request_sent", "SyncGroup", elected.client)
+    )
+    assert told(rows, "consumer_paused") == [(sent.at_ms, elected.client)]
+
+
 def test_what_has_become_pointless_is_left_out():
     rows = played("{at: 20s, crash: ada}", "{at: 21s, crash: ada}", "{at: 22s, pause: ada}")
 
