@@ -413,10 +413,15 @@ def _await(sim: Simulation, fault: Fault, event: Awaited, nth: int, times: int) 
 
 
 def _happen(sim: Simulation, fault: Fault) -> None:
-    """Let a fault begin, and end when it has lasted."""
-    heal = _apply(sim, fault.verb, fault.target, *fault.brokers, **fault.options)
+    """Let a fault begin, and end when it has lasted; where nobody leads, no leader is struck."""
+    target: str | int | None = fault.target
+    if fault.led_group is not None:
+        target = sim.leader(fault.led_group)
+    if target is None:
+        return
+    heal = _apply(sim, fault.verb, target, *fault.brokers, **fault.options)
     if heal is None:
-        heal = sim.until_the_last(PAIRS[fault.verb], fault.target)
+        heal = sim.until_the_last(PAIRS[fault.verb], target)
     if fault.lasts is not None:
         sim.after(fault.lasts, heal)
 

@@ -66,6 +66,8 @@ _LEADER = re.compile(r"leader of (\S+)")
 WAYS = ("to_broker", "to_client")
 #: The verbs that disturb links, of which single brokers can be named.
 _OF_LINKS = ("partition", "hold", "slow")
+#: The verbs that disturb the log of a group.
+_OF_LOGS = ("fail_append", "slow_append")
 
 
 def require_way(one_way: str | None) -> None:
@@ -132,6 +134,7 @@ class Fault:
     """One thing that goes wrong at a time or on an event, and is right again so long after."""
 
     verb: str = field()
+    #: A client, also as `leader of GROUP`; a group; or a broker's number.
     target: str | int = field()
     #: Of a fault between a client and brokers: which; without any, all of them.
     brokers: tuple[int, ...] = field(default=())
@@ -139,6 +142,11 @@ class Fault:
     on: Awaited | None = field(default=None)
     lasts: Duration | None = field(default=None)
     options: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def led_group(self) -> str | None:
+        """The group whose leader it strikes, if it is to be the leader."""
+        return led_group(self.target) if isinstance(self.target, str) else None
 
     @at.validator
     @lasts.validator
@@ -181,3 +189,5 @@ class Fault:
         kind, words = (int, "the number of a broker") if "broker" in self.verb else (str, "a name")
         if type(value) is not kind:
             raise TypeError(f"target of {self.verb} must be {words}, not {value!r}")
+        if self.verb in _OF_LOGS and self.led_group is not None:
+            raise ValueError(f"target of {self.verb} must be a group, not {value!r}")

@@ -437,6 +437,29 @@ def test_a_fault_may_wait_for_what_the_leader_of_a_group_does(nth, leader):
     assert began.at_ms == sent
 
 
+def test_a_fault_may_strike_whoever_leads_a_group_when_it_happens():
+    sim = a_group_whose_leader_dies(
+        *(
+            Fault(verb="pause", target="leader of checkout", at=at, lasts="1s")
+            for at in (7000, "58s")
+        )
+    )
+
+    sim.run_for("5s")
+
+    paused = [row.client for row in of_kind(sim, "consumer_paused")]
+    resumed = [row.client for row in of_kind(sim, "consumer_resumed")]
+    assert paused == resumed == ["ada", "bea"]
+
+
+def test_a_fault_of_the_leader_strikes_nobody_where_nobody_leads():
+    sim = a_disturbed_group(Fault(verb="crash", target="leader of audit", at="10s", lasts="1s"))
+
+    sim.run_for("1m")
+
+    assert [each for _, each in lives(sim)] == []
+
+
 def test_what_nobody_does_is_not_done_by_the_leader_of_a_group_without_one():
     created = On(kind="topic_created", client="leader of audit")
     sim = a_disturbed_group(Fault(verb="crash", target="ada", on=created))

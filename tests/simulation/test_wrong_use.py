@@ -221,6 +221,11 @@ def test_a_fault_cannot_be_planned_with_a_wrong(said, words):
         Fault(**{"verb": "slow", "target": "ada", "at": "1s", **said})
 
 
+def test_a_fault_of_a_log_is_of_a_group_and_not_of_its_leader():
+    with pytest.raises(ValueError, match="target of fail_append must be a group, not 'leader of"):
+        Fault(verb="fail_append", target="leader of checkout", at="1s")
+
+
 @pytest.mark.parametrize("verb", PAIRS)
 def test_a_planned_fault_may_say_what_its_verb_takes(verb):
     parameters = signature(getattr(Simulation, verb)).parameters.values()
