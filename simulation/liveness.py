@@ -316,7 +316,7 @@ class Liveness(Checker):
             return  # A fault that is never healed may keep a group from rest for ever.
         for seen in self.unrest():
             settle_ms = self.patience.settle_ms
-            told = f"{seen} at {due_ms} ms, {settle_ms} ms after the last disturbance"
+            told = f"{seen} {settle_ms} ms after the last disturbance"
             self.blame(told, self._last, at_ms=due_ms)
 
     def unrest(self) -> list[str]:
