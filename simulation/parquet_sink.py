@@ -70,8 +70,8 @@ class ParquetSink:
     _waiting: list[Row] = field(factory=list)
     _is_finished: bool = False
 
-    def __init__(self, path: Path, *, rows_per_group: int = ROWS_PER_GROUP) -> None:
-        directory = RunDirectory(path)
+    def __init__(self, path: Path | str, *, rows_per_group: int = ROWS_PER_GROUP) -> None:
+        directory = RunDirectory(Path(path))
         try:
             writer = parquet.ParquetWriter(
                 directory.folder / EVENTS_FOLDER / _EVENTS_FILE,

@@ -34,6 +34,13 @@ def test_rows_are_read_back_as_they_were_written(tmp_path):
     assert [Row(**row) for row in table.to_pylist()] == ROWS
 
 
+def test_a_run_directory_may_be_named_by_a_text(tmp_path):
+    with ParquetSink(str(tmp_path / "a-run")) as sink:
+        sink.finish(A_RUN)
+
+    assert (tmp_path / "a-run" / "run.json").exists()
+
+
 def test_a_file_has_the_columns_and_types_of_the_schema(tmp_path):
     assert parquet.read_schema(a_recording(tmp_path / "a-run")).equals(SCHEMA)
 
