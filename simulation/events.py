@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 #: Rises when a column, a kind or what one of them means changes, so that readers can tell. A kind
-#: more is no change to those that there are: who does not know it passes over it.
+#: more, a column that was empty or more words in `detail` change none of what there was.
 SCHEMA_VERSION = 3
 
 
@@ -131,7 +131,7 @@ KINDS: Mapping[Kind, str] = {
                                        'broker 2 by 1s".',
     WorldEventKind.FAULT_HEALED:       "It is right again; same `detail`, `cause` is its start.",
     WorldEventKind.LINK_CHANGED:       "From now on messages between a client and `broker` take as "
-                                       "long, one way, as `detail` says.",
+                                       "long, one way, as `detail` says, besides what slows them.",
     WorldEventKind.BROKER_CRASHED:     "A broker dies; its connections are reset.",
     WorldEventKind.BROKER_RESTARTED:   "A broker is back, with its logs.",
     WorldEventKind.COORDINATOR_MOVED:  "`broker` leads that partition of the offsets topic from "

@@ -19,7 +19,15 @@ from simulation.chance import Law, draw, stream_key, wait_ms
 from simulation.durations import Duration, duration_text, milliseconds
 from simulation.events import CONSUMER_ENDS, Facts, Row, WorldEventKind
 from simulation.network import Link
-from simulation.planned_faults import PAIRS, WAYS, Awaited, Fault, require_request, require_way
+from simulation.planned_faults import (
+    OF_LINKS,
+    PAIRS,
+    WAYS,
+    Awaited,
+    Fault,
+    require_request,
+    require_way,
+)
 from simulation.producers import Producers
 
 if TYPE_CHECKING:
@@ -49,7 +57,7 @@ class Faults(Producers):
     """Verbs of a script that disturb a run."""
 
     _ongoing: list[Ongoing] = field(factory=list, init=False)
-    #: How often each rate has been asked for, by all that was said of it.
+    #: How often a rate has been asked for, by its verb and targets.
     _rated: Counter[str] = field(factory=Counter, init=False)
     #: Each crash or pause that holds somebody down now, by the verb that ends them.
     _down: dict[tuple[str, str | int], list[object]] = field(factory=dict, init=False)
@@ -258,8 +266,11 @@ class Faults(Producers):
         for target in among:  # whether or not one is drawn
             Fault(verb=verb, target=target, at=until, lasts=lasts, options=options or {})
         at_ms, end_ms, k = self.now_ms, milliseconds(until), 0
-        times = (at_ms, milliseconds(every), milliseconds(lasts), end_ms)
-        stream = stream_key(self.seed, self._name_of_rate(verb, among, times, options or {}))
+        # Named by whom it strikes, so that other rates, and how long or how hard this one strikes,
+        # do not change when; numbered among those that are named alike.
+        name = f"faults/{verb}/{among}"
+        self._rated[name] += 1
+        stream = stream_key(self.seed, f"{name}/{self._rated[name]}")
         while True:
             at_ms += wait_ms(milliseconds(every), draw(stream, 2 * k))
             if at_ms >= end_ms:
@@ -270,18 +281,6 @@ class Faults(Producers):
             )
             at_ms += milliseconds(lasts)
             k += 1
-
-    def _name_of_rate(
-        self,
-        verb: str,
-        targets: list[str | int],
-        times: tuple[int, ...],
-        options: Mapping[str, Any],
-    ) -> str:
-        """What a rate is called: all that is said of it, numbered among those that say the same."""
-        said = f"faults/{verb}/{targets}/{times}/{sorted(options.items())}"
-        self._rated[said] += 1
-        return f"{said}/{self._rated[said]}"
 
     def until_the_last(self: Simulation, undo: str, target: str | int) -> Heal:  # type: ignore[misc] # mixed into it
         """How to end a crash or a pause: by this verb, if it is the last of them to end."""
@@ -383,11 +382,13 @@ class Faults(Producers):
 
 
 def _spread(law: Law) -> str:
-    """How long messages take by a law, in words: each of its quantiles is equally likely."""
-    *others, most = map(duration_text, law.quantiles)
-    if len(others) < 2:  # noqa: PLR2004 - anything from one to the other
-        return " to ".join((*others, most))
-    return f"{', '.join(others)} or {most}"
+    """How long messages take by a law, in words."""
+    least, half, most = map(duration_text, (law.quantiles[0], law.of(1 << 63), law.longest_ms))
+    if least == most:
+        return least
+    if len(law.quantiles) == 2:  # noqa: PLR2004 (all between the two are alike)
+        return f"{least} to {most}"
+    return f"{least} to {most}, half of them at most {half}"
 
 
 def _by(by_ms: int | None) -> str:
@@ -417,6 +418,8 @@ def _happen(sim: Simulation, fault: Fault) -> None:
     target: str | int | None = fault.target
     if fault.led_group is not None:
         target = sim.leader(fault.led_group)
+        if target in sim.stage.raw_names and fault.verb not in OF_LINKS:
+            return  # It has no process that could stop or stand still.
     if target is None:
         return
     heal = _apply(sim, fault.verb, target, *fault.brokers, **fault.options)

@@ -65,7 +65,7 @@ _LEADER = re.compile(r"leader of (\S+)")
 #: What of a link can be silent alone.
 WAYS = ("to_broker", "to_client")
 #: The verbs that disturb links, of which single brokers can be named.
-_OF_LINKS = ("partition", "hold", "slow")
+OF_LINKS = ("partition", "hold", "slow")
 #: The verbs that disturb the log of a group.
 _OF_LOGS = ("fail_append", "slow_append")
 
@@ -176,8 +176,8 @@ class Fault:
     def _has_links(self, _attribute: object, value: object) -> None:
         if not isinstance(value, Sequence) or any(type(each) is not int for each in value):
             raise TypeError(f"brokers must be numbers of brokers, such as (1, 2), not {value!r}")
-        if value and self.verb not in _OF_LINKS:
-            raise ValueError(f"brokers must stand with one of {', '.join(_OF_LINKS)}: {value!r}")
+        if value and self.verb not in OF_LINKS:
+            raise ValueError(f"brokers must stand with one of {', '.join(OF_LINKS)}: {value!r}")
 
     @verb.validator
     def _known(self, _attribute: object, value: str) -> None:

@@ -27,7 +27,7 @@ def test_other_words_are_a_new_version_of_the_schema():
     words = crc32("\n".join([*columns, *kinds]).encode())
 
     # Where a text was only put better, the number here changes and the version stays.
-    assert (SCHEMA_VERSION, words) == (3, 3416911891)
+    assert (SCHEMA_VERSION, words) == (3, 211732911)
 
 
 def test_the_columns_are_these_in_this_order():

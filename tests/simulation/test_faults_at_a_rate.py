@@ -91,10 +91,6 @@ A_RATE: dict[str, Any] = {
 OTHER_RATES: dict[str, dict[str, Any]] = {
     "verb": {"verb": "hold"},
     "targets": {"targets": ["bea"]},
-    "every": {"every": "10s"},
-    "lasts": {"lasts": "2s"},
-    "until": {"until": "9m"},
-    "options": {"options": {"by": "2s"}},
 }
 
 
@@ -109,6 +105,14 @@ def test_another_rate_shifts_the_dice_of_none(other):
     beside_it = beginnings(a_world_of_rates(other, {}))
 
     assert alone <= beside_it
+
+
+@pytest.mark.parametrize("more", [{"until": "11m"}, {"options": {"by": "2s"}}], ids=str)
+def test_a_rate_strikes_at_the_same_times_however_long_or_hard_it_does(more: dict[str, Any]):
+    as_it_is, then = a_world_of_rates({}), a_world_of_rates(more)
+
+    times = [row.at_ms for row in of_kind(as_it_is, "fault_started")]
+    assert times == [row.at_ms for row in of_kind(then, "fault_started")][: len(times)]
 
 
 def test_a_rate_that_is_asked_for_twice_is_drawn_twice():
