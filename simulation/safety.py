@@ -172,7 +172,8 @@ class CommitsOnlyAdvance(Checker):
     _late: dict[int, None] = field(factory=dict)
     #: The latest answers that named a coordinator.
     _found: dict[int, None] = field(factory=dict)
-    _last_sent: dict[Place, int] = field(factory=dict)
+    #: The commit of those so far that was sent last: the row of its sending, and its offset.
+    _newest: dict[Place, tuple[int, int]] = field(factory=dict)
 
     def handlers(self) -> Mapping[Kind, Handler]:
         """Commits, and what may send them back."""
@@ -226,12 +227,14 @@ class CommitsOnlyAdvance(Checker):
         # A repetition has no row of its own, unless another commit came between, and was faster.
         is_repetition = row.cause is not None and row.cause not in self._sent
         sent = self._sent.get(row.cause or 0, row.seq)
-        is_late = sent < self._last_sent.get(place, 0) or sent in self._late
+        newest_sent, newest = known = self._newest.get(place, (0, 0))
+        is_late = sent < newest_sent or sent in self._late
         is_overtaken = is_repetition or is_late
-        self._last_sent[place] = max(sent, self._last_sent.get(place, 0))
+        self._newest[place] = max((sent, row.offset), known)
         # A repetition says what was so before: it is not what a later position has led to.
         is_sent_back = self._is_sent_back(who, row, 0 if is_repetition else sent, before)
-        if before is None or row.offset >= (before.offset or 0):
+        # One that was overtaken may have gone ahead: after it comes what goes on from the newest.
+        if before is None or row.offset >= min(before.offset or 0, newest):
             return
         is_by_hand = (
             row.member is None or sent in self._scripted or self._given.get(who) == row.offset

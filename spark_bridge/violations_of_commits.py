@@ -71,7 +71,7 @@ def commits_that_go_back(events: DataFrame) -> DataFrame:
     led_to = F.when(~F.col(c.IS_REPETITION), F.col(c.SENT_SEQ))
     change = F.struct(c.KIND, c.SEQ, c.CLIENT, c.OFFSET, led_to.alias(c.SENT_SEQ))
     sent_back = F.struct(c.SEQ, F.when(is_elsewhere, F.col(c.OFFSET)).alias(c.OFFSET))
-    sent = F.max(F.when(is_commit, F.col(c.SENT_SEQ)))
+    newest = F.max(F.when(is_commit, F.struct(c.SENT_SEQ, c.OFFSET)))
     return (
         events.transform(_commits_and_reasons)
         .withColumns(
@@ -79,13 +79,15 @@ def commits_that_go_back(events: DataFrame) -> DataFrame:
                 c.LAST: _last(kind.isin(_COMMITTED, _REMOVED), change).over(
                     before(*_PLACE, c.LIFE)
                 ),
-                c.LAST_SENT: sent.over(before(*_PLACE)),
+                c.NEWEST: newest.over(before(*_PLACE)),
                 c.SENT_BACK: _last(kind == _POSITION, sent_back).over(so_far(*_A_READER)),
                 c.GIVEN: _last(kind == _GIVEN, F.col(c.OFFSET)).over(so_far(*_A_READER)),
             }
         )
         .withColumn(c.IS_USED, _is_used().over(so_far(*_A_READER, c.SENT_BACK)))
         .where(is_commit & (last[c.KIND] == _COMMITTED) & (F.col(c.OFFSET) < last[c.OFFSET]))
+        # One that was overtaken may have gone ahead: after it comes what goes on from the newest.
+        .where(F.col(c.OFFSET) < F.col(c.NEWEST)[c.OFFSET])
         .where(~_has_a_reason())
         .select(
             *as_violation(
@@ -151,7 +153,7 @@ def _is_used() -> Column:
 
 
 def _has_a_reason() -> Column:
-    is_overtaken = (F.col(c.SENT_SEQ) < F.col(c.LAST_SENT)) | F.col(c.IS_LATE)
+    is_overtaken = (F.col(c.SENT_SEQ) < F.col(c.NEWEST)[c.SENT_SEQ]) | F.col(c.IS_LATE)
     is_sent_back = (F.col(c.SENT_BACK)[c.OFFSET] <= F.col(c.OFFSET)) & ~F.col(c.IS_USED)
     is_given = F.col(c.GIVEN) == F.col(c.OFFSET)
     is_by_hand = F.col(c.MEMBER).isNull() | or_false(F.col(c.IS_SCRIPTED)) | or_false(is_given)

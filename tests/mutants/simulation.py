@@ -367,4 +367,16 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
         faulty="pass",
         says="A campaign does not look at the coordinators' own invariants.",
     ),
+    Fault(
+        file="simulation/safety.py",
+        line="if before is None or row.offset >= min(before.offset or 0, newest):",
+        faulty="if before is None or row.offset >= (before.offset or 0):",
+        says="After a commit that was overtaken, the newest is thought to go back.",
+    ),
+    Fault(
+        file="simulation/safety.py",
+        line="self._newest[place] = max((sent, row.offset), known)",
+        faulty="self._newest[place] = (sent, row.offset)",
+        says="Whatever was committed last is taken for the newest.",
+    ),
 )

@@ -199,11 +199,32 @@ def test_a_commit_whose_write_failed_holds_nobody_to_it():
     assert found_in(*events) == []
 
 
-def test_a_request_that_was_overtaken_on_another_connection_is_innocent():
-    def request(kind, at_ms, connection, cause=None):
-        facts = {"request": "OffsetCommit", "connection": connection, "cause": cause}
-        return an_event(kind, at_ms, client="ada", **facts)
+def request(kind, at_ms, connection, cause=None):
+    facts = {"request": "OffsetCommit", "connection": connection, "cause": cause}
+    return an_event(kind, at_ms, client="ada", **facts)
 
+
+@pytest.mark.parametrize(
+    ("offset", "found"), [(5, []), (4, [("CommitsOnlyAdvance", (7, 10))])], ids=["newest", "less"]
+)
+def test_after_a_request_that_was_overtaken_the_newest_commit_is_gone_on_from(offset, found):
+    events = (
+        an_event(W.CONSUMER_STARTED, 0, client="ada"),
+        request(W.REQUEST_SENT, 1_000, "ada/c1", cause=1),
+        request(W.REQUEST_SENT, 1_100, "ada/c2", cause=1),
+        request(W.REQUEST_RECEIVED, 1_200, "ada/c2", cause=3),
+        commits("ada", 1_200, 5, cause=4),
+        request(W.REQUEST_RECEIVED, 1_300, "ada/c1", cause=2),
+        commits("ada", 1_300, 9, cause=6),
+        request(W.REQUEST_SENT, 1_400, "ada/c2", cause=1),
+        request(W.REQUEST_RECEIVED, 1_500, "ada/c2", cause=8),
+        commits("ada", 1_500, offset, cause=9),
+    )
+
+    assert found_in(*events) == found
+
+
+def test_a_request_that_was_overtaken_on_another_connection_is_innocent():
     events = (
         an_event(W.CONSUMER_STARTED, 0, client="ada"),
         request(W.REQUEST_SENT, 1_000, "ada/c1", cause=1),

@@ -243,6 +243,9 @@ KEPT: Mapping[str, tuple[Row, ...]] = {
     "a request is overtaken": (
         *request(1, 99), *request(3, 99),
         commits("ada", 9, cause=4, seq=5), commits("ada", 5, cause=2, seq=6)),
+    "a request that was overtaken goes ahead of the newest": (
+        *request(1, 99), *request(3, 99), commits("ada", 5, cause=4, seq=5),
+        commits("ada", 9, cause=2, seq=6), *request(7, 99), commits("ada", 5, cause=8, seq=9)),
     "a commit has waited for its coordinator": (
         commits("ada", 9, seq=1),
         an_event(WorldEventKind.REPLY_RECEIVED, 30, **of("ada"), request="FindCoordinator", seq=2),
