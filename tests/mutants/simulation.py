@@ -274,7 +274,7 @@ SIMULATION_FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         file="simulation/safety.py",
-        line="if before is None or row.offset >= (before.offset or 0):",
+        line="if before is None or row.offset >= min(before.offset or 0, newest):",
         faulty="if True:",
         says="Nobody sees a committed offset go back.",
     ),

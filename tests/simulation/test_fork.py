@@ -33,14 +33,15 @@ def test_a_fork_is_the_same_run_up_to_its_event_and_another_one_after_it():
 
 
 def test_a_fork_is_changed_in_the_millisecond_of_its_row():
-    stable = the_first_stable_row()
+    sim = Simulation()
+    a_minute_of_two(sim)
+    stable_ms = sim.events[the_first_stable_row() - 1].at_ms
+    last = max(row.seq for row in sim.events if row.at_ms == stable_ms)
 
-    forked = fork(a_minute_of_two, at=stable, change=lambda sim: sim.crash("bea"))
+    forked = fork(a_minute_of_two, at=last, change=lambda sim: sim.crash("bea"))
 
     crashed = next(row for row in forked.forked if row.kind == "consumer_crashed")
-    then_ms = forked.original[stable - 1].at_ms
-    later = next(row.seq for row in forked.original if row.at_ms > then_ms)
-    assert (crashed.at_ms, crashed.seq) == (then_ms, later)
+    assert (crashed.at_ms, crashed.seq) == (stable_ms, last + 1)
 
 
 def test_a_fork_that_changes_nothing_is_the_same_run():
