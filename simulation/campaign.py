@@ -263,13 +263,19 @@ def _parsed(arguments: Sequence[str] | None) -> Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign that the arguments ask for."""
     wanted = _parsed(arguments)
-    return Campaign(
+    campaign = Campaign(
         seeds=range(wanted.seed, wanted.seed + wanted.worlds),
         jobs=wanted.jobs,
         judge=differ_of if wanted.both_ways else fail_of,
         out=wanted.out,
         is_shrinking=not wanted.no_shrink,
-    ).run()
+    )
+    # Asked to end it ends as with Ctrl-C: its workers would wait for more worlds for ever.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return campaign.run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 if __name__ == "__main__":

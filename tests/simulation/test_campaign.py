@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 from io import StringIO
 from typing import Any
 
 import pytest
 
 from client.applications import CommitMode
+from simulation import campaign
 from simulation.campaign import Campaign, Failure, differ_of, fail_of, main
 from simulation.ghosts import GHOST_VERBS
 from simulation.hand_written import APPLICATIONS
@@ -234,6 +237,21 @@ def nothing_fails(_world: World) -> Failure | None:
 
 def interrupts(_world: World) -> Failure | None:
     raise KeyboardInterrupt
+
+
+def is_asked_to_end(_world: World) -> Failure | None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    return None
+
+
+def test_a_campaign_that_is_asked_to_end_ends_as_if_interrupted(monkeypatch, tmp_path, capsys):
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(campaign, "fail_of", is_asked_to_end)
+
+    status = main(["--worlds", "5", "--out", str(tmp_path)])
+
+    assert (status, signal.getsignal(signal.SIGTERM)) == (130, before)
+    assert "interrupted: 0 worlds" in capsys.readouterr().err
 
 
 def test_a_campaign_that_is_interrupted_says_so_and_no_more():
