@@ -210,6 +210,8 @@ class Lulls:
         return (
             metadata.next_request().topics == request.topics
             and self.stage.cluster.metadata(request) is response
+            # One that is overdue waits for a connection.
+            and refresh_due_ms(machine) > self.stage.kernel.now_ms
             and group.leading.watches_what_it_saw
         )
 

@@ -158,4 +158,10 @@ QUIET_FAULTS: tuple[Fault, ...] = (
         faulty="",
         says="A commit leaves by itself though the session is over, and the coordinator unknown.",
     ),
+    Fault(
+        file="simulation/quiet.py",
+        line="and refresh_due_ms(machine) > self.stage.kernel.now_ms",
+        faulty="",
+        says="A member falls into a lull though its look at metadata is overdue.",
+    ),
 )

@@ -12,7 +12,7 @@ from client.applications import CommitMode
 from client.calls import AsyncConsumer
 from client.consumer import UnknownRequest
 from simulation.broker import Broker
-from simulation.campaign import Campaign, differ_of, rows_of
+from simulation.campaign import Campaign, differ_of, fail_of, rows_of
 from simulation.chance import Law
 from simulation.events import Row
 from simulation.lull import Exchange, Jump, Lull
@@ -142,6 +142,23 @@ def test_a_member_that_waits_to_reach_a_broker_again_is_not_left_alone():
         ),
     )
 
+    assert differ_of(world) is None
+
+
+def test_a_member_is_not_left_alone_whose_look_at_metadata_is_overdue():
+    """All connections but that to the coordinator are gone: it waits for its back-off."""
+    gus = ConsumerPlan(
+        name="gus", group="audit", topics=("orders",), settings={"metadata_max_age_ms": 61_000}
+    )
+    world = World(
+        seed=30_008_010,
+        brokers=3,
+        topics=(TopicPlan(name="orders", partitions=1),),
+        consumers=(evolve(gus, name="eva", settings={}), gus),
+        faults=(Fault(verb="partition", target="gus", brokers=(2,), at=59_147, lasts=1_901),),
+    )
+
+    assert fail_of(world) is None
     assert differ_of(world) is None
 
 
