@@ -28,6 +28,9 @@ _ENDS = frozenset(
         "WakeupException",  # it was told to stop where its poll loop does not listen
     }
 )
+#: And with what words: the sticky assignor gives up over claims to partitions that its leader does
+#: not know of; and who syncs does not expect its coordinator to be loading.
+_LAST_WORDS = (NOBODY_LEFT, "reply of the coordinator: COORDINATOR_LOAD_IN_PROGRESS")
 
 
 class UnexpectedEnd(SimulationError):
@@ -64,5 +67,4 @@ class Inspector:
 
 
 def _is_kafkas_own_end(row: Row) -> bool:
-    # The sticky assignor gives up over claims to partitions that its leader does not know of.
-    return row.error in (None, *_ENDS) or (row.detail or "").endswith(NOBODY_LEFT)
+    return row.error in (None, *_ENDS) or (row.detail or "").endswith(_LAST_WORDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from client.applications import Stall
 from client.assignors.sticky_constrained import NOBODY_LEFT
 from client.calls import AsyncConsumer
 from client.errors import IllegalStateException
@@ -13,7 +14,7 @@ from simulation import inspection
 from simulation.campaign import fail_of
 from simulation.inspection import Inspector, RunsAway, UnexpectedEnd
 from simulation.shrinking import shrink
-from simulation.world import Simulation
+from simulation.world import Fault, Simulation
 from simulation.world_plans import ConsumerPlan, TopicPlan, World
 from simulation.world_scripts import script_of
 
@@ -68,6 +69,29 @@ def test_an_application_that_ends_as_kafkas_own_would_is_let_go():
     sim.consumer("ada", group="checkout", app=give_up)
     with pytest.raises(IllegalStateException, match=NOBODY_LEFT):  # the test's own, not a finding
         sim.run_for("1m")
+
+
+def test_a_consumer_that_syncs_with_a_coordinator_that_is_loading_ends_as_kafkas_own():
+    world = World(
+        seed=40_001_116,
+        brokers=2,
+        topics=(TopicPlan(name="orders", partitions=1),),
+        consumers=(
+            ConsumerPlan(
+                name="ada",
+                group="checkout",
+                pattern=".*",
+                stall=Stall(at_ms=2_677, for_ms=18_073),
+                starts_at_ms=946,
+            ),
+        ),
+        faults=(
+            Fault(verb="crash_broker", target=1, at=18_720, lasts=1),
+            Fault(verb="crash_broker", target=2, at=21_200, lasts=1),
+        ),
+    )
+
+    assert fail_of(world) is None
 
 
 def test_a_world_that_tells_too_much_is_stopped(monkeypatch):
